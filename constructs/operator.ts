@@ -154,7 +154,13 @@ export {
 export { podNames } from './children/pod-overrides.ts'
 export { RenderedObject } from './children/rendered-object.ts'
 export { userDataWarnings } from './children/user-data-warnings.ts'
-export { type VMChildNames, type VMRef, vmChildNames } from './children/virtual-machine-child.ts'
+export {
+  rootDiskGeneration,
+  rootDiskName,
+  type VMChildNames,
+  type VMRef,
+  vmChildNames,
+} from './children/virtual-machine-child.ts'
 export {
   renderVolumeSnapshot,
   VolumeSnapshot,

@@ -93,6 +93,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['workspaceLifetime', '72h', 'workspaceLifetimeMs', 259_200_000],
   ['workspaceLifetime', '', 'workspaceLifetimeMs', undefined],
   ['expiryNotice', '5m', 'expiryNoticeMs', 300_000],
+  ['resetGrace', '0s', 'resetGraceMs', 0],
   ['kickLimit', '0', 'kickLimit', 0],
 ]
 

@@ -106,6 +106,8 @@ export interface Policy {
   readonly workspaceLifetimeMs: number | undefined
   /** How old the warning is before a workspace ends. */
   readonly expiryNoticeMs: number
+  /** How long the root disk of a machine is kept after it was replaced. */
+  readonly resetGraceMs: number
 }
 
 /** Shortest `expiryNotice`: people have to have a chance to read it. */
@@ -155,6 +157,7 @@ export const POLICY_DEFAULTS: Policy = {
   kickLimit: 3,
   workspaceLifetimeMs: undefined,
   expiryNoticeMs: 3_600_000,
+  resetGraceMs: 3_600_000,
 }
 
 interface PolicyKey<Field extends keyof Policy = keyof Policy> {
@@ -345,6 +348,11 @@ export const POLICY_SCHEMA = {
     'expiryNoticeMs',
     positive.refine((ms) => ms >= EXPIRY_NOTICE_MIN_MS, { error: 'must be at least 5m' }),
     'How old the warning is before a workspace ends. A shorter value counts only after it has been in force for as long as the longer one.',
+  ),
+  resetGrace: key(
+    'resetGraceMs',
+    milliseconds({ isZeroAllowed: true }),
+    'How long the root disk of a virtual machine is kept after somebody had it replaced. With 0s it is deleted as soon as the new one is complete. A changed value holds for disks that are replaced from then on.',
   ),
 } as const satisfies Record<string, PolicyKey>
 

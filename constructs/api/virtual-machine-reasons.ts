@@ -334,8 +334,42 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** A change takes effect only on a new disk. */
   RebuildRequired: {
     meaning:
-      'A change of the spec, or of a password or user data in its Secret, takes effect only on a new disk. The guest reads users, user data and network at its first start. Its disk is a copy of the image that the spec named when it was created, and is never replaced.',
-    remedy: 'Delete the virtual machine and create it again, which loses the data on its disk, or undo the change.',
+      'A change of the spec, or of a password or user data in its Secret, takes effect only on a new disk. The guest reads users, user data and network at its first start. Its disk is a copy of the image that the spec named when it was created, and is replaced only if somebody asks for that.',
+    remedy:
+      'Undo the change. Or set annotation pelotech.ot/reset-requested-at to a new value, which replaces the root disk and loses the data on it.',
+  },
+  /** The root disk is about to be replaced, or is being replaced. */
+  Replacing: {
+    meaning:
+      'Somebody has set pelotech.ot/reset-requested-at or pelotech.ot/rebuild-requested-at, so the root disk is replaced by a new one from the image. The guest runs on until the new disk is complete. Then it is stopped, and starts from the new one. The message names the disk that is lost.',
+    remedy:
+      'No action needed. Save before what is needed of the disk that the message names. It is kept for a while after that (policy key resetGrace).',
+  },
+  /** The root disk is to be replaced, and cannot be yet. */
+  ReplacementBlocked: {
+    meaning:
+      'Somebody asks for a new root disk, which cannot be made yet: its image is missing or Failed, a ResourceQuota leaves no room for a second disk, or an earlier root disk is still there. Nothing is stopped or deleted for it. The message says which.',
+    remedy:
+      'Do what the message says: mend the image, make room for the second disk, or delete what is not needed. The replacement then goes on by itself.',
+  },
+  /** The root disk that was replaced is still there. */
+  OldDiskKept: {
+    meaning:
+      'The root disk was replaced as somebody had asked. The one from before is kept until the time in the message, and is then deleted with what the guest had written to it.',
+    remedy:
+      'No action needed. If something on it is needed, clone the PersistentVolumeClaim that the message names before that time (docs/virtual-machines.md).',
+  },
+  /** As an Event: its time is over. */
+  OldDiskDeleted: {
+    meaning:
+      'The root disk from before a reset was kept for the time in the policy key resetGrace, and is deleted now.',
+    remedy: 'No action needed.',
+  },
+  /** As an Event: somebody asks in vain. */
+  ResetNotCounted: {
+    meaning:
+      'The annotation pelotech.ot/reset-requested-at was there before the operator first looked for it, or is set while spec.ignoreOnDeploy is true. It does not count, and the root disk stays.',
+    remedy: 'Set the annotation to another value to replace the root disk.',
   },
   /** Of the condition UpToDate. */
   UpToDate: {

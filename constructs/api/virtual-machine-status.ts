@@ -33,6 +33,10 @@ export const VIRTUAL_MACHINE_CONDITIONS = {
   NamesNotCurrent: 'NamesNotCurrent',
   /** A change of the spec takes effect only on a new disk. */
   RebuildRequired: 'RebuildRequired',
+  /** Somebody asks for a new root disk, and the present one is about to be lost. */
+  Replacing: 'Replacing',
+  /** The root disk that was replaced is kept for a while. */
+  OldDiskKept: 'OldDiskKept',
   /** The root disk is of the image and the spec of now, and nothing waits for a restart. Always present. */
   UpToDate: 'UpToDate',
   /** A restore of KubeVirt has replaced the root disk. */
@@ -82,6 +86,27 @@ const clone = z
     ).optional(),
   })
   .describe('The DataVolume that is the root disk.')
+
+const replacement = z
+  .object({
+    asked: z
+      .enum(['Reset', 'Rebuild'])
+      .describe('Which annotation asks for it: reset-requested-at or rebuild-requested-at.'),
+    disk: clone.describe('The DataVolume that is to be the root disk.'),
+  })
+  .describe('The replacement of the root disk that is under way. Absent if none is.')
+
+const oldDisk = z
+  .object({
+    claim: z.string().max(253).describe('Name of its PersistentVolumeClaim, in the namespace of the virtual machine.'),
+    claimUID: maybeText(64, 'Uid of that claim. No other one of that name is deleted.'),
+    dataVolumeUID: maybeText(
+      64,
+      'Uid of its DataVolume, which has the same name. Absent if a restore of KubeVirt made it.',
+    ),
+    expiresAt: dateTime('When it is deleted. Absent until the disk that replaces it is complete.').optional(),
+  })
+  .describe('The root disk that was replaced last, as long as it is kept.')
 
 const disk = z
   .object({
@@ -148,6 +173,7 @@ export const virtualMachineStatus = statusOf(
       'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
       'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. ' +
       'UpToDate: the root disk is of the image and the spec of now, and nothing waits for a restart; Unknown if that is not recorded. NamesNotCurrent: the guest started with other hostAliases. ' +
+      'Replacing: somebody asks for a new root disk, and the message says what is lost. OldDiskKept: the root disk that was replaced, and when it is deleted. ' +
       'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +
       'DiskRestored: a restore of KubeVirt has replaced the root disk. RestoredDiskLost: that disk is gone. AddedByOthers: the VirtualMachine of KubeVirt has parts that others have added. ' +
       'ChangeUndone: somebody had changed its root disk without a restore.',
@@ -195,6 +221,12 @@ export const virtualMachineStatus = statusOf(
       64,
       'Fingerprint of the last value of annotation pelotech.ot/rebuild-requested-at that was seen. Each value counts once.',
     ),
+    resetRequest: maybeText(
+      64,
+      'Fingerprint of the last value of annotation pelotech.ot/reset-requested-at that was seen; `none` if there was none. Each value counts once. Absent for a machine that was not looked at since resets are known: a value that it has then does not count.',
+    ),
+    replacement: replacement.optional(),
+    oldDisk: oldDisk.optional(),
     kicks: kicks.optional(),
     warnings: count().describe('How many warnings the condition SpecWarning has. Absent where it has none.').optional(),
     missingSecretKeys: z

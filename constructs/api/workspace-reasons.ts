@@ -121,6 +121,19 @@ export const WORKSPACE_REASON_HELP = {
       'updateStrategy is Recreate, and the disk of a machine is of an earlier spec: the operator asks the machine for a new disk, which loses the data on the old one.',
     remedy: `${NOTHING} To stop it before the next machine, set spec.updateStrategy.type to OnRequest.`,
   },
+  /** The root disk of a machine is being replaced. */
+  Replacing: {
+    severity: 'normal',
+    meaning: 'Somebody asks for a new root disk of a machine, which is being made; the message is that of the machine.',
+    remedy: 'No action needed. Save before what is needed of the disk that the message names.',
+  },
+  /** As an Event: somebody asks in vain. */
+  ResetNotCounted: {
+    severity: 'warning',
+    meaning:
+      'The annotation pelotech.ot/reset-requested-at was there before the operator first looked for it. It does not count, and all machines keep their disks.',
+    remedy: 'Set the annotation to another value to replace the root disks of all machines.',
+  },
   /** Of the condition UpToDate. */
   UpToDate: { severity: 'silent', meaning: 'Everything is as the spec says.', remedy: 'No action needed.' },
   /** An image differs from the template. */

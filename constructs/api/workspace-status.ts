@@ -134,6 +134,10 @@ export const workspaceStatus = statusOf(
         'x-kubernetes-list-map-keys': ['name'],
       })
       .optional(),
+    uncountedReset: maybeText(
+      64,
+      'Hash of annotation pelotech.ot/reset-requested-at as first seen; it does not count.',
+    ),
     plays: z
       .array(playRecord)
       .max(WORKSPACE_LIMITS.vms * PLAYS.length)

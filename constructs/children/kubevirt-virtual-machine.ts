@@ -58,6 +58,8 @@ export interface KubeVirtVirtualMachineProps {
   readonly hardware?: MachineHardware
   /** From `fieldsFromSpec`. Default: none. */
   readonly fromSpec?: FieldsFromSpec
+  /** Name of the DataVolume of the root disk, from `rootDiskName`. Default: that of the first one. */
+  readonly rootDisk?: string | undefined
   /** Name of the claim that a restore of KubeVirt made the root disk. Default: that of the DataVolume. */
   readonly restoredClaim?: string | undefined
   /** Disks beside the root disk, whose claims exist. */
@@ -297,12 +299,12 @@ function disks(props: KubeVirtVirtualMachineProps): GuestDisk[] {
 
 function volumes(props: KubeVirtVirtualMachineProps): GuestVolume[] {
   const { vm, restoredClaim, sysprepSecret, disks: further = [] } = props
-  const names = vmChildNames(vm.name)
+  const { rootDisk = vmChildNames(vm.name).clone } = props
   return [
     {
       name: ROOT_DISK,
       ...(restoredClaim === undefined
-        ? { dataVolume: { name: names.clone } }
+        ? { dataVolume: { name: rootDisk } }
         : { persistentVolumeClaim: { claimName: restoredClaim } }),
     },
     { name: CLOUD_INIT_DISK, ...cloudInitDrive(props) },

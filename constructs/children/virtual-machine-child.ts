@@ -11,7 +11,7 @@ export interface VMRef {
 }
 
 export interface VMChildNames {
-  /** DataVolume of the root disk. Its claim has the same name. */
+  /** DataVolume of the first root disk. Its claim has the same name. Later ones are named by `rootDiskName`. */
   readonly clone: string
   /** Secret with the cloud-init data. */
   readonly cloudInit: string
@@ -29,6 +29,21 @@ export function vmChildNames(vmName: string): VMChildNames {
     cloudInit: childName(vmName, 'cloudinit'),
     machine: labelName(vmName),
   }
+}
+
+/**
+ * Returns the name of the DataVolume of a root disk, and of its claim. Each disk that replaces another one has the next generation, so that both can be
+ * there at the same time, and no name is ever used for another disk.
+ * @param generation from 1, which is the disk that a machine is made with
+ */
+export function rootDiskName(vmName: string, generation: number): string {
+  return childName(vmName, generation === 1 ? 'root' : `root-g${generation}`)
+}
+
+/** Returns the generation of a root disk by its name; undefined if the name is none that `rootDiskName` gives to a disk of that machine. */
+export function rootDiskGeneration(vmName: string, name: string): number | undefined {
+  const generation = Number(/-root-g([1-9]\d{0,8})$/.exec(name)?.[1] ?? 1)
+  return rootDiskName(vmName, generation) === name ? generation : undefined
 }
 
 /** The labels by which a machine's children, its pod and its claim are found. */

@@ -21,6 +21,8 @@ export interface WorkspaceMachineProps {
   readonly imageNamespace: string
   /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the machine. Each machine decides whether it is about itself. Default: none. */
   readonly rebuildRequestedAt?: string | undefined
+  /** The same for annotation `ANNOTATIONS.resetRequestedAt`. */
+  readonly resetRequestedAt?: string | undefined
 }
 
 type MachineInterface = NonNullable<WorkspaceVm['interfaces']>[number]
@@ -39,9 +41,10 @@ export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceM
 }
 
 function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
-  const { workspace, vm, rebuildRequestedAt: request } = props
+  const { workspace, vm, rebuildRequestedAt: rebuild, resetRequestedAt: reset } = props
   const annotations = {
-    ...(request !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: request }),
+    ...(rebuild !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: rebuild }),
+    ...(reset !== undefined && { [ANNOTATIONS.resetRequestedAt]: reset }),
     ...(vm.runStrategy !== undefined && { [ANNOTATIONS.runStrategy]: vm.runStrategy }),
   }
   return {

@@ -135,8 +135,15 @@ function matchedBy({ plurals, operations = ['CREATE', 'UPDATE'] }: PolicySpec): 
 
 const FROM_ROLE = `on ${vmDiskImage.crdName} there, such as from a RoleBinding to ClusterRole `
 
+/** CEL: whether an annotation is changed. */
+function isAnnotated(annotation: string): string {
+  return `object.?metadata.?annotations[?'${annotation}'] != oldObject.?metadata.?annotations[?'${annotation}']`
+}
+
 /** CEL: the request for a new disk from the image. */
-const ASKS_AGAIN = `object.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}'] != oldObject.?metadata.?annotations[?'${ANNOTATIONS.rebuildRequestedAt}']`
+const ASKS_AGAIN = isAnnotated(ANNOTATIONS.rebuildRequestedAt)
+/** CEL: the request for a new root disk alone. */
+const ASKS_FOR_ROOT = isAnnotated(ANNOTATIONS.resetRequestedAt)
 
 /**
  * The operator reads and creates images with its own rights, for any user who can write a VirtualMachine. So the right of the user is checked when
@@ -149,7 +156,11 @@ const IMAGE_USE: PolicySpec = {
   matchConditions: [
     {
       name: 'asks-for-an-image',
-      expression: [isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'), ASKS_AGAIN].join(' || '),
+      expression: [
+        isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'),
+        ASKS_AGAIN,
+        ASKS_FOR_ROOT,
+      ].join(' || '),
     },
     {
       name: 'in-another-namespace',

@@ -52,7 +52,8 @@ const QUIET: {
     ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
     ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
     ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
-    ...(['NamesNotCurrent', 'UpToDate', 'ImageRefreshed', 'NotRecorded'] as const),
+    ...(['NamesNotCurrent', 'Replacing', 'OldDiskKept', 'OldDiskDeleted'] as const),
+    ...(['UpToDate', 'ImageRefreshed', 'NotRecorded'] as const),
     ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'DiskImageKept', 'WaitingForGuest', 'Deleting'] as const),
   ],
   Workspace: [
@@ -77,7 +78,7 @@ const QUIET: {
       'ImageNotNeeded',
       'DefaultRouteLeftOut',
     ] as const),
-    ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
+    ...(['Outdated', 'SpecWarning', 'Replacing', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],
 }

@@ -32,7 +32,7 @@ const [ofWorkspace, ofMachine] = [byOwnerOf(workspace), byOwnerOf(virtualMachine
 /** Volumes of Workspaces, and disks of machines beside their root disks. A root disk belongs to its DataVolume. */
 export const ofWorkspaceOrMachine = (claim: KubeObject) => [...ofWorkspace(claim), ...ofMachine(claim)]
 
-/** Leaves out the root disks of machines. They are DataVolumes too, but nothing looks them up by owner. */
+/** Leaves out the first root disks of machines. They are DataVolumes too, and known by their names. */
 export function ofImageOrMachine(dataVolume: KubeObject): readonly string[] {
   const owner = controllerOfKind(dataVolume, virtualMachine)
   const isRoot = owner !== undefined && dataVolume.metadata.name === vmChildNames(owner.name).clone

@@ -285,6 +285,7 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
   ),
   expiryNotice: duration(false).map((one) => (isTooShort(one) ? bad(one.text) : one)),
+  resetGrace: duration(true),
 }
 
 const UNKNOWN = [

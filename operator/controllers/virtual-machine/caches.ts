@@ -51,7 +51,12 @@ const OWN = ownKind<MachineView, VirtualMachineSpec>({
   max: 1_000_000,
   matters: {
     ...OF_WORKSPACE,
-    annotations: [...OF_WORKSPACE.annotations, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.runStrategy],
+    annotations: [
+      ...OF_WORKSPACE.annotations,
+      ANNOTATIONS.rebuildRequestedAt,
+      ANNOTATIONS.resetRequestedAt,
+      ANNOTATIONS.runStrategy,
+    ],
   },
   references: referencesIn,
   withoutRoom: 'aside',
@@ -194,7 +199,9 @@ function childrenOf(vm: MachineView): readonly string[] {
     ...namesAmong(disks, (disk) => disk.name).map((disk) => diskClaimName(name, disk)),
     ...imageDisksIn(disks).map((disk) => diskClaimName(name, disk.name, disk.vmDiskImageRef.name)),
   ]
-  const claims = [...own, ...volumesIn(disks), ...(status.disks ?? []).map(({ claim }) => claim)]
+  const roots = [status.clone?.name, status.replacement?.disk.name, status.oldDisk?.claim]
+  const recorded = (status.disks ?? []).map(({ claim }) => claim)
+  const claims = [...own, ...volumesIn(disks), ...recorded, ...roots.filter((one) => one !== undefined)]
   return [...new Set([...Object.values(vmChildNames(name)), ...claims])].map((child) =>
     keyOf({ namespace, name: child }),
   )

@@ -58,6 +58,8 @@ export interface KubeVirtView extends KubeObject {
   readonly lastRestore: string
   /** Name of the claim of its root disk; empty if the root disk is a DataVolume. */
   readonly rootClaim: string
+  /** Name of the DataVolume of its root disk; empty if the root disk is a claim. */
+  readonly rootDataVolume: string
   /** Why a change of its spec waits for a migration, or a restart; empty if no change waits for that. */
   readonly migrationRequired: string
 }
@@ -134,6 +136,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     restoreInProgress: upTo(253, raw.status?.restoreInProgress),
     lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
     rootClaim: upTo(253, rootVolume(raw.spec)?.persistentVolumeClaim?.claimName),
+    rootDataVolume: upTo(253, rootVolume(raw.spec)?.dataVolume?.name),
   }
 }
 

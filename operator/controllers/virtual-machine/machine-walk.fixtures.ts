@@ -4,11 +4,12 @@ import {
   type VirtualMachineStatus,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs'
-import { type CloneDataVolumeObject, FINALIZERS } from '@open-terrain/constructs/operator'
+import { type CloneDataVolumeObject, FINALIZERS, rootDiskGeneration } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
+import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Removal } from '../../runtime/plan.ts'
+import type { Removal, Touch } from '../../runtime/plan.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
 import { hasDisk, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
@@ -25,6 +26,7 @@ import {
   PUBLISHED,
 } from './machine-objects.fixtures.ts'
 import { aMachineWorld, type MachineWorldOverrides } from './machine-world.fixtures.ts'
+import { otherRootsOf, rootNameOf } from './root-disks.ts'
 import type { ClaimFacts, CloneFacts, MachineWorld } from './world.ts'
 
 /** KubeVirt's machine as the API server has it, with what KubeVirt itself has added. */
@@ -45,6 +47,13 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   readonly claims = new Map<string, ClaimFacts>()
   /** The DataVolumes of those that are cloned from images, by name. */
   readonly clones = new Map<string, CloneFacts>()
+  /** The root disks that the machine does not start from, by name. */
+  readonly roots = new Map<
+    string,
+    { readonly clone?: CloneFacts | undefined; readonly claim?: ClaimFacts | undefined }
+  >()
+  /** How many more writes are made before the operator crashes. */
+  writesLeft = Number.POSITIVE_INFINITY
   /** Their images, by `<namespace>/<name>`. */
   readonly images = new Map<string, ImageView>()
   /** Names of what cannot be cloned any more. */
@@ -88,7 +97,77 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
       hasSource: (source) => source === undefined || !this.gone.has(source.name),
     })
     this.set(further)
+    this.#observeRoots()
     return super.step()
+  }
+
+  /** Steps with a crash after each write, until nothing is left to write. */
+  settleByWrites(): this {
+    for (let turn = 0; turn < 60; turn += 1) {
+      this.writesLeft = 1
+      const isAtRest = !this.step()
+      this.writesLeft = Number.POSITIVE_INFINITY
+      if (isAtRest) return this
+    }
+    throw new Error(`the plans never come to rest:\n${this.log.join('\n')}`)
+  }
+
+  /** Which root disk KubeVirt's machine starts from. */
+  get startsFrom(): string | undefined {
+    return this.world.machine?.rootDataVolume
+  }
+
+  /** Somebody asks for another root disk. */
+  reset(value = '2026-01-02T12:00:00Z'): this {
+    return this.annotate(ANNOTATIONS.resetRequestedAt, value)
+  }
+
+  annotate(annotation: string, value: string): this {
+    const { metadata } = this.subject
+    return this.change({ metadata: { ...metadata, annotations: { ...metadata.annotations, [annotation]: value } } })
+  }
+
+  /** CDI reports about a root disk that the machine does not start from. @param claim uid of the claim that it has made; undefined: none */
+  root(name: string, change: Partial<CloneFacts>, claim?: string): this {
+    const found = this.roots.get(name)
+    if (found?.clone === undefined) throw new Error(`there is no DataVolume ${name}: ${this.stand}`)
+    const owner = { ...OWNER, name, uid: found.clone.metadata.uid ?? '' }
+    const made = claim === undefined ? found.claim : aClaim({ name, uid: claim, ownerReferences: [owner] })
+    this.roots.set(name, { clone: { ...found.clone, ...change }, claim: made })
+    return this
+  }
+
+  /** The guest shuts down when KubeVirt's machine is halted. */
+  powerOff(): this {
+    if (this.world.machine?.runStrategy !== 'Halted') throw new Error(`it is not to be off: ${this.stand}`)
+    this.set({ instance: undefined })
+    return this.kubevirtSays(KUBEVIRT.stopped)
+  }
+
+  #observeRoots(): void {
+    const { vm, machine, rootName, clone, claim, image } = this.world
+    const at = <T extends KubeObject>(part: 'clone' | 'claim', own: T | undefined) => {
+      const all = [own, ...[...this.roots.values()].map((one) => one[part] as T | undefined)]
+      const there = all.filter((one) => one !== undefined)
+      const get = (key: string) => there.find(({ metadata }) => metadata.name === nameOf(key))
+      return { get, find: () => there, onChange: () => () => undefined }
+    }
+    const hasSource = (source: CloneSource | undefined) => source === undefined || !this.gone.has(source.name)
+    const caches = { dataVolumes: at('clone', clone), claims: at('claim', claim), hasSource } as unknown as Parameters<
+      typeof otherRootsOf
+    >[3]
+    const name = rootNameOf(vm, machine, caches.dataVolumes)
+    if (name !== rootName) {
+      const taken = this.roots.get(name)
+      this.roots.delete(name)
+      if (clone !== undefined || claim !== undefined) this.roots.set(rootName, { clone, claim })
+      this.set({ rootName: name, clone: taken?.clone, claim: taken?.claim })
+      this.#observeRoots()
+      return
+    }
+    const { artifact } = image?.status ?? {}
+    const source = artifact && { kind: artifact.kind, namespace: 'farm', name: artifact.name }
+    this.set(otherRootsOf(vm, name, machine, caches, source))
   }
 
   /** A claim of people, or of KubeVirt. */
@@ -122,23 +201,45 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   protected override carryOut(plan: MachinePlan): void {
-    const { isStatusDue: isDue } = machineThrottleOf(this.status, plan.status)
-    if (isDue) {
-      this.change({ status: JSON.parse(JSON.stringify(plan.status)) as VirtualMachineStatus })
-      this.log.push(`status ${this.stand}`)
-    }
-    if (isDue || plan.remove.length > 0) this.events.push(...plan.events.map(({ type, reason }) => `${type} ${reason}`))
+    this.#tell(plan)
     const metadata = this.finalized(this.world.vm.metadata, plan.finalizer)
     if (metadata !== undefined) this.change({ metadata })
-    for (const child of plan.apply) this.#apply(child)
+    const children = [...plan.apply, ...(plan.applyIf ?? []).map(({ wanted }) => wanted)]
+    for (const child of children) if (this.#mayWrite()) this.#apply(child)
     const isDiskless = plan.onlyIf?.some((one) => 'absent' in one && one.whose === 'ours')
     if (isDiskless && hasDisk(this.world)) throw new Error('it has a disk')
-    for (const removal of plan.remove) this.#remove(removal)
-    for (const { kind, name, spec } of plan.touch ?? []) {
-      if (kind !== 'VirtualMachine' || spec === undefined) continue
-      this.log.push(`change ${kind} ${name}`)
-      this.tamper({ spec })
+    const touches = (plan.touch ?? []).filter(({ kind, spec }) => kind === 'VirtualMachine' && spec !== undefined)
+    for (const one of touches) if (this.#mayWrite()) this.#touch(one)
+    for (const removal of plan.remove) if (this.#mayWrite()) this.#remove(removal)
+  }
+
+  #tell({ status, remove, events }: MachinePlan): void {
+    const { isStatusDue: isDue } = machineThrottleOf(this.status, status)
+    if (isDue && this.#mayWrite()) {
+      this.change({ status: JSON.parse(JSON.stringify(status)) as VirtualMachineStatus })
+      this.log.push(`status ${this.stand}`)
     }
+    if (isDue || remove.length > 0) this.events.push(...events.map(({ type, reason }) => `${type} ${reason}`))
+  }
+
+  #mayWrite(): boolean {
+    this.writesLeft -= 1
+    return this.writesLeft >= 0
+  }
+
+  /** By a merge patch: objects are merged, lists are replaced. */
+  #touch({ kind, name, ...patch }: Touch): void {
+    this.log.push(`change ${kind} ${name}`)
+    const { template, ...spec } = patch.spec as MergePatch
+    const { volumes, domain } = template?.spec ?? {}
+    if (volumes === undefined || domain === undefined) {
+      this.tamper({ spec })
+      return
+    }
+    if (this.world.instance !== undefined) throw new Error('the disk of a guest that runs is taken away')
+    const before = this.#stored?.spec.template.spec.domain as { readonly firmware?: object }
+    const merged = { ...before, firmware: { ...before.firmware, ...domain.firmware } }
+    this.tamper({ spec, template: { volumes, domain: merged } })
   }
 
   after(ms: number): this {
@@ -161,9 +262,14 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   /** KubeVirt reports about the machine. */
   kubevirt(status: KubeVirtStatus): this {
+    return this.kubevirtSays(status).settle()
+  }
+
+  /** The same, before the operator has seen it. */
+  kubevirtSays(status: KubeVirtStatus): this {
     if (this.#stored === undefined) throw new Error(`there is no machine: ${this.stand}`)
     this.#store({ ...this.#stored, status })
-    return this.settle()
+    return this
   }
 
   /** Somebody writes into KubeVirt's machine: its metadata, its spec, or the spec of its template. */
@@ -211,9 +317,7 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   /** Somebody asks for a new disk. */
   rebuild(value = '2026-01-01T12:00:00Z'): this {
-    const { metadata } = this.subject
-    const annotations = { ...metadata.annotations, [ANNOTATIONS.rebuildRequestedAt]: value }
-    return this.change({ metadata: { ...metadata, annotations } }).settle()
+    return this.annotate(ANNOTATIONS.rebuildRequestedAt, value).settle()
   }
 
   /** KubeVirt's machine is gone, and its instance. */
@@ -242,13 +346,21 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   #clone({ metadata, spec }: CloneDataVolumeObject, made: object): void {
-    const isRoot = metadata.name === 'vm-root'
-    if (isRoot ? this.world.clone !== undefined : this.clones.has(metadata.name))
+    const isRoot = metadata.name === this.world.rootName
+    const isOtherRoot = !isRoot && rootDiskGeneration('vm', metadata.name) !== undefined
+    if (
+      isOtherRoot
+        ? this.roots.has(metadata.name)
+        : isRoot
+          ? this.world.clone !== undefined
+          : this.clones.has(metadata.name)
+    )
       throw new Error('a disk is written over')
     const source = 'snapshot' in spec.source ? spec.source.snapshot : spec.source.pvc
     const kind = 'snapshot' in spec.source ? 'VolumeSnapshot' : 'PersistentVolumeClaim'
     const clone = aDisk({ ...DISK.new, cloneOf: { kind, ...source } }, { ...metadata, ...made })
     if (isRoot) this.set({ clone })
+    else if (isOtherRoot) this.roots.set(metadata.name, { clone })
     else this.clones.set(metadata.name, { ...clone, spec } as CloneFacts)
   }
 
@@ -264,11 +376,17 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   #remove({ kind, name, uid, onlyIf = [] }: Removal): void {
     const { machine, instance, clone, secret, hasCloneSource } = this.world
-    const found = [machine, instance, clone, ...this.clones.values(), ...this.claims.values(), secret].find(
+    const roots = [...this.roots.values()].flatMap((one) => [one.clone, one.claim])
+    const found = [machine, instance, clone, ...roots, ...this.clones.values(), ...this.claims.values(), secret].find(
       (one) => one?.kind === kind && one.metadata.uid === uid,
     )
     if (found === undefined || found.metadata.name !== name) throw new Error(`no ${kind} ${name} ${uid}`)
-    if (kind === 'DataVolume' && name !== 'vm-root') {
+    if (this.roots.has(name)) {
+      this.log.push(`delete ${kind} ${name}`)
+      this.roots.delete(name)
+      return
+    }
+    if (kind === 'DataVolume' && name !== this.world.rootName) {
       this.log.push(`delete ${kind} ${name}`)
       this.clones.delete(name)
       this.claims.delete(name)
@@ -286,6 +404,13 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     else if (found === clone) this.set({ clone: going(clone) })
     else if (kind === 'PersistentVolumeClaim') this.claims.delete(name)
     else this.set({ secret: undefined })
+  }
+}
+
+/** The part of a patch that the operator makes. */
+interface MergePatch {
+  readonly template?: {
+    readonly spec: { readonly volumes?: readonly object[]; readonly domain?: { readonly firmware: object } }
   }
 }
 

@@ -20,6 +20,10 @@ export type MachineWorldOverrides = Omit<Partial<MachineWorld>, 'vm' | 'policy' 
 
 /** The machine has no children, and no other object has the name of one. */
 export const WITHOUT_CHILDREN = {
+  rootName: 'vm-root',
+  next: undefined,
+  old: undefined,
+  otherRoots: [],
   clone: undefined,
   claim: undefined,
   foreignClaim: undefined,

@@ -14,6 +14,7 @@ import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
 import { furtherDisksOf } from './further-disks.ts'
 import { isLeftTo, restoreOf } from './restores.ts'
+import { otherRootsOf, rootNameOf } from './root-disks.ts'
 import type { ClaimFacts, MachineView, MachineWorld } from './world.ts'
 
 /** Observes a machine from caches only. The caller passes the cloud-init data, and adds what blocks a start. */
@@ -26,14 +27,17 @@ export function observeMachine(
   const [imageKey] = imageOf(vm)
   const image = imageKey === undefined ? undefined : images.get(imageKey)
   const spec = parsedMachineSpec(vm)
-  const found = childrenAt(vm, caches)
-  const machine = ours(vm, found.machine)
-  const restore = restoreOf(vm, machine, ours(vm, found.clone), cluster.claims)
+  const others = childrenAt(vm, caches)
+  const machine = ours(vm, others.machine)
+  const rootName = rootNameOf(vm, machine, cluster.dataVolumes)
+  const found = { ...others, ...rootAt(vm, rootName, caches) }
+  const restore = restoreOf(vm, rootName, machine, ours(vm, found.clone), cluster.claims)
   const disk = restore.isDiskElsewhere
     ? restoredDisk(vm, restore.restoredClaim, cluster.claims)
     : diskOf(vm, found, machine)
   const hasSource = (source: CloneSource | undefined) => sourceExists(source, caches)
   const further = furtherDisksOf(vm, spec, machine, { ...cluster, images, hasSource })
+  const roots = otherRootsOf(vm, rootName, machine, { ...cluster, hasSource }, cloneSourceIn(image))
   return {
     vm,
     spec,
@@ -44,6 +48,8 @@ export function observeMachine(
     image,
     ...referrersOf(vm, image, spec, claimsOn),
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
+    rootName,
+    ...roots,
     ...disk,
     disks: further.disks,
     diskClaims: further.diskClaims,
@@ -69,14 +75,18 @@ export function observeMachine(
   }
 }
 
-/** Returns the objects that have the names the machine needs, regardless of their owner. */
+/** Returns the objects that have the name of its root disk, regardless of their owner. */
+function rootAt({ metadata: { namespace = '' } }: MachineView, name: string, { cluster }: MachineCaches) {
+  const key = keyOf({ namespace, name })
+  return { clone: cluster.dataVolumes.get(key), claim: cluster.claims.get(key) }
+}
+
+/** Returns the other objects that have the names the machine needs, regardless of their owner. */
 function childrenAt({ metadata: { namespace = '', name } }: MachineView, caches: MachineCaches) {
   const { cluster, kubevirt, instances } = caches
   const names = vmChildNames(name)
   const at = <T extends KubeObject>(store: Readable<T>, child: string) => store.get(keyOf({ namespace, name: child }))
   return {
-    clone: at(cluster.dataVolumes, names.clone),
-    claim: at(cluster.claims, names.clone),
     secret: at(cluster.secrets, names.cloudInit),
     machine: at(kubevirt, names.machine),
     instance: at(instances, names.machine),
@@ -122,7 +132,7 @@ export function hasMachineDisk(found: readonly KubeObject[], vm: MachineView): b
  */
 function namesakes(
   vm: MachineView,
-  { clone, claim, secret, machine }: ReturnType<typeof childrenAt>,
+  { clone, claim, secret, machine }: ReturnType<typeof childrenAt> & ReturnType<typeof rootAt>,
   ourClaim: KubeObject | undefined,
   more: readonly KubeObject[],
 ): Pick<MachineWorld, 'conflict' | 'leaving' | 'orphan'> {

@@ -1,5 +1,5 @@
 import { LABELS, type VMDiskImageSpec, workspace } from '@open-terrain/constructs'
-import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
+import { diskClaimName, rootDiskGeneration, rootDiskName } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'
@@ -112,9 +112,9 @@ function viewReference(object: KubeObject): MachineView {
   const { apiVersion, kind, metadata, spec, status } = viewMachine(object)
   const { name, namespace = '', uid = '' } = metadata
   const { vmDiskImageRef, disks } = (spec ?? {}) as { readonly vmDiskImageRef?: unknown; readonly disks?: unknown }
-  const { clone } = status
+  const { clone, replacement } = status
   const images = { vmDiskImageRef, ...(disks !== undefined && { disks: imageDisksIn(disks) }) }
-  return { apiVersion, kind, metadata: { name, namespace, uid }, spec: images, status: { clone } }
+  return { apiVersion, kind, metadata: { name, namespace, uid }, spec: images, status: { clone, replacement } }
 }
 
 function viewDisk({ apiVersion, kind, metadata, status }: StoredDisk): Disk {
@@ -138,9 +138,16 @@ function count(image: string, machines: readonly MachineView[], disks: { get(key
   const users: string[] = []
   for (const vm of machines) {
     const { namespace = '', name } = vm.metadata
-    const disk = disks.get(keyOf({ namespace, name: vmChildNames(name).clone }))
-    const isOfRoot = disk !== undefined && isChildOf(disk, vm) && needs(vm, disk, image)
-    const isUser = isOfRoot || hasFurtherDisk(vm, image, disks)
+    const rootAt = (root: string | undefined = '') => {
+      const disk = disks.get(keyOf({ namespace, name: root }))
+      return disk !== undefined && isChildOf(disk, vm) ? disk : undefined
+    }
+    const { clone, replacement } = vm.status
+    const present = rootAt(rootNameIn(name, clone))
+    const next = rootAt(replacement?.disk.name)
+    const isOfRoot = present !== undefined && needs(vm, present, image, clone)
+    const isOfNext = next !== undefined && needs(vm, next, image, replacement?.disk)
+    const isUser = isOfRoot || isOfNext || hasFurtherDisk(vm, image, disks)
     const title = referenceOf(vm)
     if (isUser) users.push(title)
     if (isUser || imagesNamedBy(vm).includes(image)) names.push(title)
@@ -159,10 +166,16 @@ function hasFurtherDisk(vm: MachineView, image: string, disks: { get(key: string
   })
 }
 
+/** Returns the name of the root disk of a machine. The status may be of an older version, or say nothing yet. */
+function rootNameIn(name: string, clone: MachineView['status']['clone']): string {
+  const isKnown = clone !== undefined && rootDiskGeneration(name, clone.name) !== undefined
+  return isKnown ? clone.name : rootDiskName(name, 1)
+}
+
 /** Reports whether a machine with this root disk keeps the image from being deleted. */
-function needs(vm: MachineView, disk: Disk, image: string): boolean {
+function needs(vm: MachineView, disk: Disk, image: string, record: MachineView['status']['clone']): boolean {
   const isNamed = imageOf(vm).includes(image)
-  const { image: noted, uid } = vm.status.clone ?? {}
+  const { image: noted, uid } = record ?? {}
   // The status may describe an earlier disk.
   const isAboutIt = noted !== undefined && (uid === undefined || uid === disk.metadata.uid)
   if (!isAboutIt) return isNamed

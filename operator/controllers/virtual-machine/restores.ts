@@ -1,5 +1,4 @@
 import { LABELS } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
 import { isOrphaned } from '../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -13,21 +12,23 @@ type Restore = Pick<MachineWorld, 'restoring' | 'restoredClaim' | 'isDiskElsewhe
  * Observes what restores of KubeVirt do, or did, to a machine. KubeVirt names the restore in the status of its machine as long as it works. It writes
  * the claim of the restored disk into the spec in the same write as the annotation that says so, and never takes the annotation off. A machine that
  * was deleted and made again does not have the annotation: our status tells then.
+ * @param rootName of the root disk of the machine without a restore
  * @param machine KubeVirt's machine, if it is ours
  * @param clone our DataVolume
  */
 export function restoreOf(
   vm: MachineView,
+  rootName: string,
   machine: KubeVirtView | undefined,
   clone: KubeObject | undefined,
   claims: Readable<KubeObject>,
 ): Restore {
   const { namespace = '' } = vm.metadata
-  const isElsewhere = (name: string | undefined) => name !== undefined && name !== vmChildNames(vm.metadata.name).clone
+  const isElsewhere = (name: string | undefined) => name !== undefined && name !== rootName
   const claimAt = (name: string) => claims.get(keyOf({ namespace, name }))
   const recorded = vm.status.restoredClaim
   if (machine === undefined) {
-    const restoredClaim = recorded !== undefined && isUsable(vm, claimAt(recorded)) ? recorded : undefined
+    const restoredClaim = recorded !== undefined && isUsable(vm, rootName, claimAt(recorded)) ? recorded : undefined
     return {
       restoring: undefined,
       restoredClaim,
@@ -69,10 +70,11 @@ function isGoneOrGoing(claim: KubeObject | undefined): claim is undefined {
  * Reports whether a restored claim stays although KubeVirt's machine is gone. It goes with its owner, unless the deletion has orphaned it. The owner of
  * the claim of our DataVolume is that.
  */
-function isUsable(vm: MachineView, claim: KubeObject | undefined): boolean {
+function isUsable(vm: MachineView, rootName: string, claim: KubeObject | undefined): boolean {
   if (isGoneOrGoing(claim)) return false
-  const isOwnName = claim.metadata.name === vmChildNames(vm.metadata.name).clone
-  return isOwnName || (isOrphaned(claim) && claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid)
+  return (
+    claim.metadata.name === rootName || (isOrphaned(claim) && claim.metadata.labels?.[LABELS.vmUid] === vm.metadata.uid)
+  )
 }
 
 function restoringOf(

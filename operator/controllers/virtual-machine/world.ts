@@ -105,6 +105,24 @@ export interface CreateRefusal {
  */
 export type Restoring = { readonly restore: string; readonly isAwaited?: boolean } | { readonly dataVolume: string }
 
+/** A root disk of the machine that it does not start from. */
+export interface RootDisk {
+  /** Of its DataVolume and of its claim. */
+  readonly name: string
+  /** Its DataVolume. One of somebody else does not count. */
+  readonly clone: CloneFacts | undefined
+  /** The claim, if it belongs to the machine. */
+  readonly claim: ClaimFacts | undefined
+}
+
+/** The disk that is to replace the root disk. */
+export interface NextDisk extends RootDisk {
+  /** Kind and name of an object of somebody else that has its name. */
+  readonly foreign: string | undefined
+  /** As in {@link MachineWorld}. */
+  readonly hasCloneSource: boolean
+}
+
 /** Everything known about one machine at one moment. A plan is a function of this and the time. */
 export interface MachineWorld {
   readonly vm: MachineView
@@ -119,6 +137,14 @@ export interface MachineWorld {
   /** What all that refer to the image want of it. Empty if nothing depends on it. */
   readonly imageClaims: readonly ImageClaim[]
   readonly imageNamespace: NamespaceState
+  /** Name of the root disk that the machine starts from, unless a restore has given it another claim: of its DataVolume and of its claim. */
+  readonly rootName: string
+  /** The root disk that is made to replace it, as the status names it. */
+  readonly next: NextDisk | undefined
+  /** The root disk that was replaced last, as the status names it, as long as it is there. */
+  readonly old: RootDisk | undefined
+  /** All root disks that have a DataVolume of the machine and are neither the present one nor the next one. */
+  readonly otherRoots: readonly RootDisk[]
   /** Only a DataVolume that belongs to the machine. Others of that name are in `conflict`, `leaving` or `orphan`. */
   readonly clone: CloneFacts | undefined
   /** StorageClass of a disk made from the image; undefined if none is named, or none of that name exists. */

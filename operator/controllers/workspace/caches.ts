@@ -21,7 +21,7 @@ const OWN = ownKind<WorkspaceView, WorkspaceSpec>({
   type: WORKSPACE,
   parse: parseWorkspaceSpec,
   max: 1_500_000,
-  matters: { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.playRequestedAt] },
+  matters: { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.resetRequestedAt, ANNOTATIONS.playRequestedAt] },
   references: referencesIn,
   withoutRoom: 'aside',
 })

@@ -20,6 +20,7 @@ import { isRecreate } from './decide/outdated.ts'
 import { isPlayRecorded } from './decide/plays.ts'
 import { NO_ROLLOUT, rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands } from './decide/render.ts'
+import { passedReset } from './decide/resets.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
@@ -167,7 +168,7 @@ function nodesOf(
 }
 
 function blueprintOf(
-  { metadata: { name, uid = '', annotations } }: WorkspaceView,
+  workspace: WorkspaceView,
   spec: WorkspaceSpec,
   {
     policy,
@@ -180,7 +181,9 @@ function blueprintOf(
   },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
+  const { name, uid = '', annotations } = workspace.metadata
   const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  const resetRequestedAt = passedReset(workspace)
   const replaced = (spec.secrets ?? []).flatMap(({ name: secret }) => {
     const existing = children.get(idOf(SECRET.kind, secret))
     const source = secretSources.get(secret)
@@ -189,7 +192,7 @@ function blueprintOf(
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
   const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
-  const asked = { rebuildRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+  const asked = { rebuildRequestedAt, resetRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
   const blueprint = { workspace: { name, uid }, spec, policy, ...asked, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }

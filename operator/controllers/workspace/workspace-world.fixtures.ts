@@ -40,6 +40,7 @@ import { planWorkspace } from './decide/plan.ts'
 import { isSwitchedOff } from './decide/power.ts'
 import { rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
+import { passedReset } from './decide/resets.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import type {
   ExpiryFacts,
@@ -133,6 +134,7 @@ export class PlannedWorld {
   policy: Policy = POLICY_DEFAULTS
   deletionTimestamp: string | undefined
   rebuildRequestedAt: string | undefined
+  resetRequestedAt: string | undefined
   playRequestedAt: string | undefined
   /** Set while the spec that is stored cannot be used. */
   unusable: 'InvalidSpec' | 'TooLarge' | undefined
@@ -172,15 +174,17 @@ export class PlannedWorld {
     const annotations = {
       ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
       ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
+      ...(this.resetRequestedAt !== undefined && { [ANNOTATIONS.resetRequestedAt]: this.resetRequestedAt }),
     }
     const { policy } = this
     const spec = this.#powered(this.#spec)
     const secretSources = this.#secretSources()
-    const { rebuildRequestedAt, children } = this
+    const { rebuildRequestedAt, children, status } = this
+    const resetRequestedAt = passedReset({ metadata: { ...metadata, annotations }, status })
     const images = new Map(imageNames(spec).map((name) => [name, this.images.get(name)?.image]))
     const rollout = rebuildsDue({ spec, children, images })
     const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
-    const asked = { rebuildRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+    const asked = { rebuildRequestedAt, resetRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
     const blueprint = { workspace: metadata, spec, policy, ...asked, secretSources }
     const renderedOf = JSON.stringify([spec.powerState, [...requests]])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined

@@ -9,7 +9,17 @@ import type { MachineSummary } from './status.ts'
 
 type Seen = Pick<
   MachineWorld,
-  'vm' | 'spec' | 'clone' | 'claim' | 'disks' | 'diskClones' | 'machine' | 'instance' | 'restoring'
+  | 'vm'
+  | 'spec'
+  | 'clone'
+  | 'claim'
+  | 'next'
+  | 'otherRoots'
+  | 'disks'
+  | 'diskClones'
+  | 'machine'
+  | 'instance'
+  | 'restoring'
 >
 
 /** Reasons that say that a neighbour is away. */
@@ -24,10 +34,15 @@ const WEBHOOKS = { CDI: 'cdi-apiserver', KubeVirt: 'virt-api' } as const
  * images must act: then nothing is asked.
  */
 export function awaitedNeighbours(world: Seen): readonly Neighbour[] {
-  const { vm, spec, clone, claim, machine, restoring } = world
+  const { vm, spec, restoring } = world
   if (isTerminating(vm)) return awaitedInDeletion(world)
   if (!spec.ok || spec.spec.ignoreOnDeploy === true) return []
   if (restoring !== undefined) return ['KubeVirt']
+  return vm.status.replacement === undefined ? awaitedForDisk(world) : ['KubeVirt', 'CDI']
+}
+
+function awaitedForDisk(world: Seen): readonly Neighbour[] {
+  const { clone, claim, machine } = world
   const isRootUnfinished = clone !== undefined && clone.phase !== 'Succeeded'
   const unfinished = isRootUnfinished ? clone : unfinishedDisk(world)?.ofImage.clone
   if (unfinished !== undefined && machine?.isReady !== true) {
@@ -38,9 +53,10 @@ export function awaitedNeighbours(world: Seen): readonly Neighbour[] {
   return !isDeployed || isAtRest(world) ? [] : ['KubeVirt']
 }
 
-function awaitedInDeletion({ clone, diskClones, machine, instance }: Seen): readonly Neighbour[] {
+function awaitedInDeletion({ clone, next, otherRoots, diskClones, machine, instance }: Seen): readonly Neighbour[] {
   if (machine !== undefined || instance !== undefined) return ['KubeVirt']
-  return clone === undefined && diskClones.length === 0 ? [] : ['CDI']
+  const isAny = [clone, next?.clone, ...otherRoots, ...diskClones].some((one) => one !== undefined)
+  return isAny ? ['CDI'] : []
 }
 
 /** Reports whether the guest runs, is off or is paused as people want it. */

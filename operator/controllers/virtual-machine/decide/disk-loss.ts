@@ -1,5 +1,4 @@
 import { ANNOTATIONS, LABELS, virtualMachine, workspace } from '@open-terrain/constructs'
-import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'
@@ -8,7 +7,8 @@ import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '
 import { referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf, withMore } from '../../../runtime/summary.ts'
-import type { MachineView, MachineWorld } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
+import { answeredRequests, isRebuildAsked, isResetAsked } from './disk-requests.ts'
 import { hasNoData } from './further-disks.ts'
 import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import type { MachineSummary, Remark } from './status.ts'
@@ -52,9 +52,8 @@ export function diskLoss(world: MachineWorld): DiskLoss | undefined {
   return undefined
 }
 
-function claimNameOf({ vm, isDiskElsewhere, restoredClaim }: MachineWorld): string {
-  const { clone } = vmChildNames(vm.metadata.name)
-  return isDiskElsewhere ? (restoredClaim ?? clone) : clone
+function claimNameOf({ rootName, isDiskElsewhere, restoredClaim }: MachineWorld): string {
+  return isDiskElsewhere ? (restoredClaim ?? rootName) : rootName
 }
 
 /** CDI makes a claim again that somebody has deleted without its DataVolume. What a restore or a person has put there is no such claim. */
@@ -72,21 +71,10 @@ export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
   return isChildOf(claim, clone) && !isFilledByOthers
 }
 
-/** Fingerprint of the present request for a new disk; undefined if there is none. */
-export function rebuildRequestOf({ metadata }: Pick<MachineView, 'metadata'>): string | undefined {
-  const value = metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  return value === undefined ? undefined : shortHash([value])
-}
-
-/** Reports whether somebody asks for a new disk. Each value counts once, and never one that the machine was created with. */
-export function isRebuildAsked({ vm }: MachineWorld): boolean {
-  const request = rebuildRequestOf(vm)
-  return request !== undefined && request !== vm.status.rebuildRequest
-}
-
 /** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
 function isAnswered(world: MachineWorld, { reason, left }: DiskLoss): boolean {
-  return reason === 'DiskLost' && isRebuildAsked(world) && (left === 'remade' || !guestRuns(world))
+  const isAsked = isRebuildAsked(world) || isResetAsked(world)
+  return reason === 'DiskLost' && isAsked && (left === 'remade' || !guestRuns(world))
 }
 
 /** Reports whether a guest of the machine has run from its disk. One that ends with its machine may have run from the claim of somebody else. */
@@ -124,8 +112,7 @@ export function planLoss(
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
   const isInVain = world.claim === undefined || isTerminating(world.claim) || isRemadeAndOff
   const remove = isInVain ? removalOf(clone) : []
-  if (remove.length > 0)
-    return { summary, remove, onlyIf: stillInVain(world, vmChildNames(world.vm.metadata.name).clone, world.claim) }
+  if (remove.length > 0) return { summary, remove, onlyIf: stillInVain(world, world.rootName, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
   const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
   return { summary, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
@@ -139,7 +126,7 @@ const STARTS_BY_ITSELF: ReadonlySet<string> = new Set(['Always', 'RerunOnFailure
  * what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted.
  */
 function keptOff(world: MachineWorld, summary: MachineSummary): Step {
-  const { machine, vm, claim } = world
+  const { machine, claim } = world
   if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return { summary }
   const { resourceVersion } = machine.metadata
   const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is halted: it would start from that disk without being asked`
@@ -153,7 +140,7 @@ function keptOff(world: MachineWorld, summary: MachineSummary): Step {
         spec: { runStrategy: 'Halted' },
       },
     ],
-    onlyIf: stillInVain(world, vmChildNames(vm.metadata.name).clone, claim),
+    onlyIf: stillInVain(world, world.rootName, claim),
   }
 }
 
@@ -176,9 +163,9 @@ export function stillInVain(
 }
 
 /** The precondition of a plan that assumes that the machine has no disk: neither a DataVolume nor a claim. */
-export function noDisk({ vm }: MachineWorld): Precondition {
-  const { namespace = '', name } = vm.metadata
-  const disk = { namespace, name: vmChildNames(name).clone }
+export function noDisk({ vm, rootName }: MachineWorld): Precondition {
+  const { namespace = '' } = vm.metadata
+  const disk = { namespace, name: rootName }
   return { absent: [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM].map((type) => ({ type, ...disk })), whose: 'ours' }
 }
 
@@ -189,9 +176,9 @@ function noClaim(world: MachineWorld): Precondition {
 }
 
 /** Somebody wants to go on with the disk that CDI has made. No guest has run from it, as far as is known. */
-function acceptedDisk({ vm }: MachineWorld): Step {
+function acceptedDisk(world: MachineWorld): Step {
   const summary = waiting('Cloning', 'the root disk that CDI has made from the image is used, as somebody asked for it')
-  return { summary, status: { ...NOT_BOOTED, rebuildRequest: rebuildRequestOf(vm) } }
+  return { summary, status: { ...NOT_BOOTED, ...answeredRequests(world) } }
 }
 
 /** Removes what is left of a lost disk. Returns undefined if nothing is. */

@@ -12,10 +12,10 @@ import {
   guestRuns,
   hasRun,
   isFilledByCDI,
-  isRebuildAsked,
   rebuildCommand,
   stillInVain,
 } from './disk-loss.ts'
+import { isRebuildAsked } from './disk-requests.ts'
 import { hasNoData, isMade, recordOf, titleOfDisk } from './further-disks.ts'
 import { waitsOf } from './further-images.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'

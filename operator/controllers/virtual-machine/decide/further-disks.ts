@@ -1,5 +1,5 @@
 import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { type GuestDataDisk, vmChildNames } from '@open-terrain/constructs/operator'
+import type { GuestDataDisk } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'
@@ -105,8 +105,8 @@ export function guestDisks({ disks, machine }: Pick<MachineWorld, 'disks' | 'mac
 }
 
 /** Returns a disk whose claim is another disk of the machine as well; undefined if there is none. */
-export function sharedDisk({ vm, disks }: Pick<MachineWorld, 'vm' | 'disks'>): DiskFacts | undefined {
-  const names = [vmChildNames(vm.metadata.name).clone, ...disks.map(({ claimName }) => claimName)]
+export function sharedDisk({ rootName, disks }: Pick<MachineWorld, 'rootName' | 'disks'>): DiskFacts | undefined {
+  const names = [rootName, ...disks.map(({ claimName }) => claimName)]
   return disks.find(({ claimName }) => names.indexOf(claimName) !== names.lastIndexOf(claimName))
 }
 

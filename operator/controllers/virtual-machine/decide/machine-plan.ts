@@ -40,7 +40,7 @@ export interface MachineDraft {
 
 /** What to do and to show, apart from the summary. */
 export interface Work
-  extends Partial<Pick<MachinePlan, 'apply' | 'remove' | 'events' | 'requeue' | 'touch' | 'onlyIf'>> {
+  extends Partial<Pick<MachinePlan, 'apply' | 'applyIf' | 'remove' | 'events' | 'requeue' | 'touch' | 'onlyIf'>> {
   readonly status?: Partial<VirtualMachineStatus>
   readonly remarks?: readonly Remark[]
 }

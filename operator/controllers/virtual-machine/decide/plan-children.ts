@@ -45,6 +45,16 @@ export function wantsOf({ world, spec }: Pick<MachineDraft, 'world' | 'spec'>): 
   return withoutUndefined({ image: keyOf(imageKeyOf(world, spec)), diskSize: spec.resources?.diskSize, generation })
 }
 
+/** Returns what is recorded of a root disk when it is made. */
+export function cloneRecord(
+  draft: MachineDraft,
+  { image, artifact }: ImageState & { kind: 'ready' },
+  name: string,
+): CloneStatus {
+  const [sourceRevision, imageUID] = [artifact.revision, image.metadata.uid]
+  return withoutUndefined({ name, ...wantsOf(draft), sourceRevision, imageUID }) as CloneStatus
+}
+
 /** Returns the fields of the spec about the disk that have changed since it was made. */
 export function changedSince(made: CloneStatus | undefined, wants: Wants): string[] {
   if (made?.image === undefined) return []
@@ -77,9 +87,15 @@ export function imageSizeOf(image: ImageView | undefined): string | undefined {
   return (compareQuantities(requested, has) ?? 1) < 0 ? requested : has
 }
 
-export function wantedClone({ world, spec }: MachineDraft, { image, artifact }: ImageState & { kind: 'ready' }) {
+/** Returns a root disk as wanted. */
+export function wantedClone(
+  { world, spec }: MachineDraft,
+  { image, artifact }: ImageState & { kind: 'ready' },
+  name: string = world.rootName,
+) {
   return renderCloneDataVolume({
     vm: refOf(world),
+    name,
     artifact,
     imageNamespace: image.metadata.namespace ?? '',
     storageClass: storageClassOf(image),
@@ -174,6 +190,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       namesFromSpec(machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec]),
     ),
     fromSpec: fromSpecBeside(spec, machine),
+    rootDisk: world.rootName,
     restoredClaim,
     ...guestDisks(world),
     version: spec,

@@ -13,10 +13,11 @@ const LOOK_MS = 60_000
  * The image stays. The finalizer is released when no child is left. Children that the deletion is to orphan are left alone.
  */
 export function planMachineDeletion(world: MachineWorld, now: number): MachinePlan {
-  const { vm, machine, instance, clone, diskClones, diskClaims, secret } = world
+  const { vm, machine, instance, clone, next: made, otherRoots, diskClones, diskClaims, secret } = world
   if (isOrphaning(vm)) return { ...NOTHING_TO_DO, status: vm.status }
   const runs = machine ?? instance
-  const next = runs ?? clone ?? diskClones[0] ?? diskClaims[0] ?? secret
+  const roots = [clone, made?.clone, otherRoots[0]?.clone].find((one) => one !== undefined)
+  const next = runs ?? roots ?? diskClones[0] ?? diskClaims[0] ?? secret
   if (next === undefined) return { ...NOTHING_TO_DO, status: vm.status, finalizer: 'release' }
   const left = leftClaim(world)
   const since = fromTime(next.metadata.deletionTimestamp) ?? now

@@ -36,6 +36,7 @@ import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, summaryOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { remarksOnRun } from './plan-remarks.ts'
+import { withReplacement } from './plan-replacement.ts'
 import { planRestore, remarksOnRestore } from './plan-restore.ts'
 import { withOthers } from './plan-shared-lists.ts'
 import { leftClaim, type MachineSummary, type Remark } from './status.ts'
@@ -59,12 +60,17 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
   const step: Step =
     planDiskless(draft, blocked) ??
     standstill(draft, blocked) ??
-    withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRun(draft))
+    withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRootAndRun(draft, image))
   if (cloudInit.kind === 'rendered') return step
   const requeue = cloudInit.isRefused ? sooner(step.requeue, SECRET_LOOK) : step.requeue
   if (step.summary.reason === cloudInit.reason) return { ...step, requeue }
   // The guest keeps what cloud-init set up at its first start.
   return { ...step, requeue, summary: withMore(step.summary, `; ${cloudInit.message}`) }
+}
+
+function planRootAndRun(draft: MachineDraft, image: ImageState): Step {
+  const step = withReplacement(draft, image, () => planRun(draft))
+  return { ...step, status: { ...shownRun(draft.world), ...step.status } }
 }
 
 /** Returns the plan of a machine that is left as it is. */

@@ -7,10 +7,10 @@ import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/summary.ts'
 import type { CloneFacts } from '../world.ts'
 import { judged } from './deadline.ts'
-import { rebuildRequestOf } from './disk-loss.ts'
+import { answeredRequests, isResetAsked } from './disk-requests.ts'
 import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
-import { changedSince, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
+import { changedSince, cloneRecord, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
 import type { MachineSummary } from './status.ts'
@@ -56,6 +56,11 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'summar
   const madeFor = vm.status.clone?.generation ?? wants.generation
   if (clone.phase === 'Failed' && wants.generation !== madeFor)
     return { summary: waiting('Cloning', 'the spec changed: the root disk that failed is recreated') }
+  // What a new request asks for is answered when the disk is made: until then, each plan finds it.
+  if (isResetAsked(draft.world))
+    return {
+      summary: waiting('Cloning', 'somebody asks for a new root disk: the one that is not complete is recreated'),
+    }
   const changed = changedSince(vm.status.clone, wants)
   if (changed.length > 0)
     return { summary: waiting('Cloning', `${changed.join(' and ')} changed: the root disk is recreated`) }
@@ -73,20 +78,15 @@ function whyReplaced(draft: MachineDraft, clone: CloneFacts): Pick<Step, 'summar
 function newDisk(draft: MachineDraft, image: ImageState): Step {
   if (image.kind !== 'ready') return image.step
   const wanted = wantedClone(draft, image)
-  const { kind, name, revision: sourceRevision } = image.artifact
+  const { kind, name } = image.artifact
   const which = `${kind} ${image.shown?.namespace}/${name}`
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
     status: {
-      clone: withoutUndefined({
-        name: wanted.metadata.name,
-        ...wantsOf(draft),
-        sourceRevision,
-        imageUID: image.image.metadata.uid,
-      }) as NonNullable<VirtualMachineStatus['clone']>,
+      clone: cloneRecord(draft, image, wanted.metadata.name),
       ...NOT_BOOTED,
       restoredClaim: undefined,
-      rebuildRequest: rebuildRequestOf(draft.world.vm) ?? draft.world.vm.status.rebuildRequest,
+      ...answeredRequests(draft.world),
     },
   })
 }

@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { ROOT_DISK, vmChildNames } from '@open-terrain/constructs/operator'
+import { ROOT_DISK } from '@open-terrain/constructs/operator'
 import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { type MachineDraft, type Step, waiting } from './machine-plan.ts'
@@ -33,8 +33,7 @@ export function planRestore({ world }: MachineDraft): Step | undefined {
 
 /** Returns what people should know about the disk of a machine that KubeVirt has restored. */
 export function remarksOnRestore(world: MachineWorld): Remark[] {
-  const { vm, machine, restoredClaim, isRestoredClaimLost } = world
-  const { clone } = vmChildNames(vm.metadata.name)
+  const { vm, machine, rootName: clone, restoredClaim, isRestoredClaimLost } = world
   if (isRestoredClaimLost) {
     const message = `PersistentVolumeClaim ${vm.status.restoredClaim}, which a restore of KubeVirt made the root disk, is gone: the machine starts from DataVolume ${clone} again, which does not have the restored data`
     return [{ type: 'RestoredDiskLost', reason: 'RestoredDiskLost', message }]

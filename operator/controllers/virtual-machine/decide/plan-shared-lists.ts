@@ -70,9 +70,14 @@ export function withOthers(
   return {
     wanted: { ...wanted, spec: { ...spec, template } } as KubeObject,
     others,
-    isTooLarge: JSON.stringify(machine.spec).length > SPEC_MAX,
+    isTooLarge: isCut(machine),
     gone: [...new Set([...interfaces.gone, ...networks.gone])],
   }
+}
+
+/** Reports whether the caches may have lost a part of KubeVirt's machine. */
+export function isCut({ spec }: Pick<KubeVirtView, 'spec'>): boolean {
+  return JSON.stringify(spec).length > SPEC_MAX
 }
 
 /** A volume and its disk have the same name, as have an interface and its network. */

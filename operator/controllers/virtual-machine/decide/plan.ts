@@ -1,5 +1,6 @@
-import { problemsText } from '@open-terrain/constructs'
+import { problemsText, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { isSame } from '../../../base/equality.ts'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
@@ -7,7 +8,8 @@ import { cutMessage } from '../../../runtime/conditions.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
-import { diskLoss, hasRun, rebuildRequestOf, remarksOnLoss } from './disk-loss.ts'
+import { diskLoss, hasRun, remarksOnLoss } from './disk-loss.ts'
+import { eventsOnRequests, isUnasked, rebuildRequestOf, seenReset } from './disk-requests.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
 import { withAwaitedImages } from './further-images.ts'
 import {
@@ -24,6 +26,7 @@ import { planMachineDeletion } from './plan-deletion.ts'
 import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
+import { isRebuildDue, remarksOnReplacement } from './plan-replacement.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
 import { upToDate } from './up-to-date.ts'
 
@@ -55,12 +58,14 @@ function decide(world: MachineWorld, now: number): Decision {
   const losses = lossRemarks(world)
   if (!world.spec.ok) {
     const summary = failed(unusableReason(world.vm), problemsText(world.spec.problems))
-    return finish(world, { summary: afterLoss(summary, losses), remarks: losses }, now)
+    const remarks = [...losses, ...remarksOnReplacement(world, world.vm.status)]
+    return finish(world, { summary: afterLoss(summary, losses), remarks }, now)
   }
   const draft: MachineDraft = { world, spec: world.spec.spec, now }
   const image = withAwaitedImages(imageState(draft), world)
   const step = stepOf(draft, image)
-  const remarks = [...losses, ...remarksOnSpec(draft, step), ...(step.remarks ?? [])]
+  const replacement = remarksOnReplacement(world, { ...world.vm.status, ...step.status }, step.remarks)
+  const remarks = [...losses, ...remarksOnSpec(draft, step), ...(step.remarks ?? []), ...replacement]
   return finish(world, { ...step, summary: afterLoss(step.summary, losses), remarks }, now, image)
 }
 
@@ -111,11 +116,23 @@ function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['summary']) {
   return cloudInit.kind === 'missing' && reason === cloudInit.reason ? cloudInit.keys : undefined
 }
 
-/** A request that a machine was created with, or that it gets while it has its disk, is over: it does not count when the disk is lost later. */
+/**
+ * A request that a machine was created with, or that it gets while it has its disk and that is not outdated, is over: it does not count when the disk is lost
+ * later, nor when it is outdated later.
+ */
 function seenRequest(world: MachineWorld): string | undefined {
   const { status } = world.vm
-  const isOver = status.phase === undefined || (diskLoss(world) === undefined && lostDisks(world).length === 0)
+  const isLost = diskLoss(world) !== undefined || lostDisks(world).length > 0
+  const isLeft = world.spec.ok && world.spec.spec.ignoreOnDeploy === true
+  const isOver = status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
   return (isOver ? rebuildRequestOf(world.vm) : undefined) ?? status.rebuildRequest
+}
+
+/** A machine that was made before resets were known gets the note that nobody asks for one with the next write, and no write for itself. */
+function withoutIdleNote(before: VirtualMachineStatus, after: VirtualMachineStatus): VirtualMachineStatus {
+  if (before.phase === undefined || before.resetRequest !== undefined || !isUnasked(after)) return after
+  const { resetRequest: _note, ...rest } = after
+  return isSame(before, rest) ? rest : after
 }
 
 function finish(world: MachineWorld, step: Step, now: number, image?: ImageState): Decision {
@@ -127,10 +144,11 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     provisioningSince: undefined,
     rebuildRequest: seenRequest(world),
+    resetRequest: seenReset(world),
     missingSecretKeys: missingKeys(world, stands),
     ...shown,
   }
-  const status = withMachineSummary(
+  const seen = withMachineSummary(
     next,
     {
       summary,
@@ -142,9 +160,11 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
     },
     now,
   )
+  const status = withoutIdleNote(vm.status, seen)
   return {
     ...NOTHING_TO_DO,
     ...work,
+    events: [...(work.events ?? []), ...eventsOnRequests(world)],
     status,
     steady: cutMessage(steadyOf(summary)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',

@@ -52,6 +52,10 @@ const NO_USER_DATA = {
 const users = (...list: readonly object[]): MachineWorldOverrides => ({ spec: { users: list } })
 
 const HAD = [{ name: 'data', claim: diskClaimName('vm', 'data'), size: '8Gi', claimUID: 'd' }]
+const NEXT = { name: 'vm-root-g2', clone: undefined, claim: undefined, foreign: undefined, hasCloneSource: true }
+const REPLACING = {
+  status: { ...BOOTED, resetRequest: 'none', replacement: { asked: 'Reset', disk: { name: NEXT.name } } },
+} as const
 /** A disk of an image. @param namespace that the spec says */
 const aMovedImage = (namespace: string) => {
   const { disks, ...world } = aFurtherDisk({ size: '8Gi' }, 'Bound')
@@ -403,6 +407,13 @@ const ROWS: readonly Row[] = [
     },
   },
   {
+    reason: 'ReplacementBlocked',
+    isDeployed: true,
+    wrong: { ...REPLACING, next: { ...NEXT, foreign: 'PersistentVolumeClaim vm-root-g2' } },
+    text: 'delete it if nobody needs it',
+    remedy: { ...REPLACING, next: NEXT },
+  },
+  {
     reason: 'Overridden',
     isDeployed: true,
     wrong: {
@@ -440,6 +451,8 @@ const ROWS: readonly Row[] = [
 
 /** A bug in the operator: people can only report it. */
 const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
+/** Reasons of Events alone. What helps is tested where the Events are. */
+const OF_EVENTS: readonly VirtualMachineReason[] = ['ResetNotCounted']
 
 describe('the remedy of each reason', () => {
   it.each(ROWS)('helps: $reason, $text', ({ reason, isDeployed, wrong, text, remedy }) => {
@@ -460,7 +473,7 @@ describe('the remedy of each reason', () => {
     const reasons = Object.entries(VIRTUAL_MACHINE_REASON_HELP)
       .filter(([, { remedy }]) => !remedy.startsWith('No action needed'))
       .map(([reason]) => reason)
-    const tried = new Set<string>([...ROWS.map(({ reason }) => reason), ...NO_REMEDY])
+    const tried = new Set<string>([...ROWS.map(({ reason }) => reason), ...NO_REMEDY, ...OF_EVENTS])
     expect(reasons.filter((reason) => !tried.has(reason))).toEqual([])
   })
 })

@@ -42,6 +42,8 @@ const REMARKS = [
   'RestartRequired',
   'NamesNotCurrent',
   'RebuildRequired',
+  'Replacing',
+  'OldDiskKept',
   'DiskRestored',
   'DiskLost',
   'RestoredDiskLost',
@@ -64,6 +66,7 @@ export function isWarning({ type, status }: Pick<NewCondition, 'type' | 'status'
 /** What a running machine may wait for, the costlier first. */
 const PENDING: ReadonlySet<string | undefined> = new Set([
   'ImageMismatch',
+  'Replacing',
   'RebuildRequired',
   'RestartRequired',
   'NamesNotCurrent',
@@ -189,7 +192,8 @@ export function machineEventsBetween(
 /** Trouble gets an Event for each reason. Anything else gets one at its beginning and its end: the status shows the steps between. */
 function changedReason(before: VirtualMachineStatus, after: VirtualMachineStatus, message: string): EventNote[] {
   // What a running machine waits for is reported as a remark.
-  const [was, is] = [before, after].map(reasonOf).map((one) => (PENDING.has(one) ? 'Running' : one))
+  const isPending = (one: string | undefined) => PENDING.has(one) || one === 'ReplacementBlocked'
+  const [was, is] = [before, after].map(reasonOf).map((one) => (isPending(one) ? 'Running' : one))
   if (is === undefined || is === was) return []
   if (TROUBLE.has(is)) return [{ type: 'Warning', reason: is, message }]
   const isStep = before.phase === after.phase && after.phase === 'Provisioning'

@@ -20,6 +20,8 @@ export interface Blueprint {
   readonly rebuildRequestedAt?: string | undefined
   /** By name of a machine: the value for that machine instead, which no other one gets. @default none */
   readonly rebuildRequests?: ReadonlyMap<string, string>
+  /** From `passedReset`. */
+  readonly resetRequestedAt?: string | undefined
 }
 
 /** What a rollout does next. */

@@ -21,6 +21,7 @@ import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { afterPlays, stepPlays } from './plays.ts'
 import { isSwitchedOff } from './power.ts'
 import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
+import { eventsOnReset } from './resets.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
 
 /**
@@ -65,7 +66,11 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     finalizer,
     apply: inOrder(judged.flatMap(({ apply = [] }) => apply)),
     remove,
-    events: [...workspaceEventsBetween(workspace.status, status, judged), ...rolloutEvents(world, judged)],
+    events: [
+      ...workspaceEventsBetween(workspace.status, status, judged),
+      ...rolloutEvents(world, judged),
+      ...eventsOnReset(workspace),
+    ],
     ...(applyIf.length > 0 && { applyIf }),
     ...(touch.length > 0 && { touch }),
     requeue: wakes.reduce<Requeue | undefined>(sooner, undefined),

@@ -60,7 +60,7 @@ function aMember(name: string, member: Member): MachineFacts {
       phase,
       observedGeneration,
       conditions: [{ type: 'UpToDate', status: holds, reason, message: 'why' }] as VirtualMachineStatus['conditions'],
-      ...(member.isReplacing && { replacement: {} }),
+      ...(member.isReplacing && { replacement: { asked: 'Rebuild', disk: { name: `${name}-2` } } }),
       ...(value !== undefined && hasSeen && { rebuildRequest: shortHash([value]) }),
     },
   }

@@ -68,7 +68,7 @@ function isAtHand(machine: MachineFacts): boolean {
 /** Reports whether a machine gets a new disk, or has been asked by a rollout and has not seen that, or has its old disk all the same. */
 function isUnderWay(machine: MachineFacts): boolean {
   // Its guest runs on while the new disk is made.
-  if ('replacement' in machine.status && machine.status.replacement !== undefined) return true
+  if (machine.status.replacement !== undefined) return true
   const value = machine.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const mark = markIn(value)
   if (value === undefined || mark === undefined) return false

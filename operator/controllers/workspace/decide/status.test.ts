@@ -1,5 +1,5 @@
 import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { childId } from '../../../runtime/child-refusals.ts'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'
@@ -115,6 +115,36 @@ it.each(['RestartRequired', 'RebuildRequired'])(
     expect(events.map((event) => `${event.type} ${event.reason}`)).toEqual([`Warning ${reason}`])
   },
 )
+
+describe('a request for new root disks', () => {
+  const reset = 'pelotech.ot/reset-requested-at'
+  const passed = (planned: PlannedWorld) => {
+    planned.spec = planned.world.workspace.spec as never
+    return planWorkspace(planned.world, NOW).apply.map(({ kind, metadata }) => [kind, metadata.annotations?.[reset]])
+  }
+
+  it('reaches the machines, and changes nothing else', () => {
+    const planned = settledWorld(DEPLOYED)
+    planned.resetRequestedAt = '2026-01-31T12:00:00Z'
+    expect(passed(planned)).toEqual([['VirtualMachine', planned.resetRequestedAt]])
+  })
+
+  it('that was there before resets were known reaches nobody, which is said, and the next one does', () => {
+    const planned = settledWorld(DEPLOYED)
+    const { uncountedReset, ...before } = planned.status
+    expect(uncountedReset).toBe('none')
+    planned.status = before
+    expect(planWorkspace(planned.world, NOW).status).toEqual(before)
+    planned.resetRequestedAt = 'long ago'
+    expect(passed(planned)).toEqual([])
+    const { status, events } = planWorkspace(planned.world, NOW)
+    expect(events.map((event) => `${event.type} ${event.reason}`)).toEqual(['Warning ResetNotCounted'])
+    planned.status = status
+    expect([passed(planned), planWorkspace(planned.world, NOW).events]).toEqual([[], []])
+    planned.resetRequestedAt = 'today'
+    expect(passed(planned)).toEqual([['VirtualMachine', 'today']])
+  })
+})
 
 it('a request for new disks reaches the machines, and changes nothing else', () => {
   const planned = settledWorld(DEPLOYED)

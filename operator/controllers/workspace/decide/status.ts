@@ -26,6 +26,7 @@ import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missi
 import { labUpToDate, outdatedIn, outdatedText } from './outdated.ts'
 import { playRecordsIn } from './plays.ts'
 import { isLabHalted } from './power.ts'
+import { uncountedReset, withoutIdleReset } from './resets.ts'
 import { specWarningsOf } from './spec-warnings.ts'
 
 /** The facts that a status is built from. */
@@ -77,7 +78,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const lost = lostIn(world)
   const generatedKeys = generatedKeysIn(world)
   const plays = playRecordsIn(world)
-  return {
+  const status: WorkspaceStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     reason,
@@ -93,7 +94,9 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(lost.length > 0 && { lost: [...lost] }),
     ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
     ...(plays.length > 0 && { plays: [...plays] }),
+    uncountedReset: uncountedReset(workspace),
   }
+  return withoutIdleReset(workspace.status, status)
 }
 
 /** Returns which components have data that cannot be made again, or had it when they were last seen, also while the spec cannot be read. */
@@ -234,7 +237,7 @@ const NOT_AS_WANTED = ['ImageMismatch', 'RebuildRequired', 'RestartRequired', 'N
 
 /** Returns the component of a Ready workspace that people should know about. */
 function remarkableIn(judged: readonly Judged[]): Judged | undefined {
-  const whys: readonly WorkspaceReason[] = [...NOT_AS_WANTED, 'ImageNotNeeded']
+  const whys: readonly WorkspaceReason[] = ['Replacing', ...NOT_AS_WANTED, 'ImageNotNeeded']
   return whys.map((why) => judged.find(({ summary }) => summary.why === why)).find((one) => one !== undefined)
 }
 

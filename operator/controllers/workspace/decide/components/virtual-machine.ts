@@ -42,12 +42,12 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Secret', 'Network', 'Volume'],
-  children: ({ workspace, spec, policy, rebuildRequests, ...asked }) =>
+  children: ({ workspace, spec, policy, rebuildRequests, rebuildRequestedAt: request, resetRequestedAt }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
-      const rebuildRequestedAt = rebuildRequests?.get(vm.name) ?? asked.rebuildRequestedAt
-      const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, rebuildRequestedAt })
+      const asked = { rebuildRequestedAt: rebuildRequests?.get(vm.name) ?? request, resetRequestedAt }
+      const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, ...asked })
       return {
         kind: KIND,
         name: vm.name,
@@ -147,6 +147,7 @@ const SHOWN: ReadonlySet<string> = new Set<WorkspaceReason>([
   'RebuildRequired',
   'RestartRequired',
   'NamesNotCurrent',
+  'Replacing',
 ])
 /** Reasons whose messages contain progress. */
 const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])

@@ -1,0 +1,378 @@
+import { ANNOTATIONS, formatDuration, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ROOT_DISK, rootDiskGeneration, rootDiskName, uuidFrom, vmChildNames } from '@open-terrain/constructs/operator'
+import { withoutUndefined } from '../../../base/equality.ts'
+import { fromTime, toTime } from '../../../base/time.ts'
+import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import {
+  DATA_VOLUME,
+  KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
+  VIRTUAL_MACHINE_INSTANCE,
+} from '../../../kube/resource-types.ts'
+import { referTo, removalOf, type Touch, unchanged } from '../../../runtime/plan.ts'
+import type { Precondition } from '../../../runtime/preconditions.ts'
+import { sooner } from '../../../runtime/requeue.ts'
+import { steadyOf } from '../../../runtime/summary.ts'
+import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
+import type { CloneFacts, MachineWorld, NextDisk, RootDisk } from '../world.ts'
+import { isTrusted, withAbsence } from './absence.ts'
+import { CLONE_LOOK } from './deadline.ts'
+import { answeredRequests, isRebuildAsked, isResetAsked } from './disk-requests.ts'
+import { nodeOf, summaryOfDisk, waitsForConsumer } from './judge.ts'
+import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './machine-plan.ts'
+import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
+import type { ImageState } from './plan-image.ts'
+import { isCut } from './plan-shared-lists.ts'
+import type { Remark } from './status.ts'
+import { diskAge } from './up-to-date.ts'
+
+type Replacement = NonNullable<VirtualMachineStatus['replacement']>
+type OldDisk = NonNullable<VirtualMachineStatus['oldDisk']>
+
+const ASKED_BY = {
+  Reset: ANNOTATIONS.resetRequestedAt,
+  Rebuild: ANNOTATIONS.rebuildRequestedAt,
+} as const satisfies Readonly<Record<Replacement['asked'], string>>
+
+/** States of KubeVirt's machine between off and on. */
+const IS_CHANGING: ReadonlySet<string> = new Set(['Starting', 'Stopping', 'Terminating'])
+
+/**
+ * Plans a machine that has its root disk, and the replacement of that disk if somebody asks for it:
+ * ```
+ * asked ─▶ recorded ─▶ new disk is cloned, the guest runs on ─▶ guest is stopped ─▶ KubeVirt's machine gets the new disk ─▶ recorded: old disk ─▶ deleted
+ * ```
+ * Each arrow is one write. What comes next is seen from the status and the objects alone. Nothing of the old disk is touched before the new one is complete, or
+ * waits only for its first guest; exactly one of them is in KubeVirt's machine.
+ * @param run plans the machine with the root disk that it has
+ */
+export function withReplacement(draft: MachineDraft, image: ImageState, run: () => Step): Step {
+  const { world } = draft
+  const { replacement } = world.vm.status
+  if (replacement === undefined) return withRequest(draft, withOldDisk(draft, run()))
+  const next = world.next ?? NOT_THERE(replacement)
+  if (isSwapped(world, next)) return swapped(draft, replacement, next)
+  const why = isReady(draft, replacement, next) ? whyNotSwapped(world) : undefined
+  if (isReady(draft, replacement, next) && why === undefined) return switchedOver(draft, replacement, next)
+  const step = withOldDisk(draft, run())
+  return why === undefined
+    ? withNextDisk(draft, image, replacement, next, step)
+    : withRemark(step, remarkOn(world, replacement, why))
+}
+
+const NOT_THERE = ({ disk }: Replacement): NextDisk => ({
+  name: disk.name,
+  clone: undefined,
+  claim: undefined,
+  foreign: undefined,
+  hasCloneSource: true,
+})
+
+function withRemark(step: Step, ...remarks: readonly Remark[]): Step {
+  return { ...step, remarks: [...(step.remarks ?? []), ...remarks] }
+}
+
+function askedFor(world: MachineWorld): Replacement['asked'] | undefined {
+  if (isResetAsked(world)) return 'Reset'
+  return isRebuildDue(world) ? 'Rebuild' : undefined
+}
+
+/**
+ * Reports whether somebody asks for a new disk in the place of one that is there and outdated. A value that was set while the status told of a loss is about
+ * that. So is any that was there when the operator first looked for resets: older versions knew this annotation for losses alone.
+ */
+export function isRebuildDue(world: MachineWorld): boolean {
+  const { phase, resetRequest, conditions = [] } = world.vm.status
+  const isKnown =
+    phase !== undefined && resetRequest !== undefined && !conditions.some(({ type }) => type === 'DiskLost')
+  return isKnown && isRebuildAsked(world) && diskAge(world)?.is === 'outdated'
+}
+
+/** Records a request. It is carried out by the plans that find it in the status. */
+function withRequest(draft: MachineDraft, step: Step): Step {
+  const { world } = draft
+  const asked = askedFor(world)
+  if (asked === undefined) return step
+  const why = whyNotBegun(world)
+  const names = [world.rootName, ...world.otherRoots.map(({ name }) => name)]
+  const { name } = world.vm.metadata
+  const generation = Math.max(...names.map((one) => rootDiskGeneration(name, one) ?? 1))
+  const replacement = { asked, disk: { name: rootDiskName(name, generation + 1), ...wantsOf(draft) } }
+  if (why !== undefined) return withRemark(step, remarkOn(world, replacement, why))
+  const status = { ...step.status, replacement, ...answeredRequests(world) }
+  return withRemark({ ...step, status }, remarkOn(world, replacement))
+}
+
+/** A machine has at most two root disks at a time. */
+function whyNotBegun({ vm, old, otherRoots }: MachineWorld): string | undefined {
+  const { oldDisk } = vm.status
+  const [other] = [...(old === undefined ? [] : [old]), ...otherRoots]
+  if (other === undefined) return undefined
+  const command = `to go on at once: ${deleteCommand(vm.metadata.namespace, other)}`
+  if (other !== old)
+    return `DataVolume ${other.name} is another root disk of the machine, which is not used; ${command}`
+  const until = oldDisk?.expiresAt === undefined ? 'the present one is complete' : oldDisk.expiresAt
+  return `the disk that was replaced last, PersistentVolumeClaim ${other.name}, is kept until ${until}; ${command}`
+}
+
+/** A disk of a DataVolume goes with that. */
+function deleteCommand(namespace: string | undefined, { name, clone }: RootDisk): string {
+  return `kubectl -n ${namespace} delete ${clone === undefined ? 'pvc' : 'dv'} ${name}`
+}
+
+/** Adds the new disk beside the present one. */
+function withNextDisk(
+  draft: MachineDraft,
+  image: ImageState,
+  replacement: Replacement,
+  next: NextDisk,
+  step: Step,
+): Step {
+  const { why, applyIf, apply = [], remove = [], status } = planNext(draft, image, replacement, next)
+  const remark = remarkOn(draft.world, replacement, why)
+  const work = {
+    ...step,
+    apply: [...(step.apply ?? []), ...apply],
+    applyIf: [...(step.applyIf ?? []), ...(applyIf ?? [])],
+    remove: [...(step.remove ?? []), ...remove],
+    status: { ...step.status, ...status },
+    requeue: sooner(step.requeue, CLONE_LOOK),
+  }
+  return withRemark(work, remark)
+}
+
+/** What is to be done for the new disk, and what it waits for that people may have to do something about. */
+type NextWork = Pick<Work, 'apply' | 'applyIf' | 'remove' | 'status'> & { readonly why?: string | undefined }
+
+function planNext(draft: MachineDraft, image: ImageState, { asked, disk }: Replacement, next: NextDisk): NextWork {
+  const { world } = draft
+  const { clone, foreign, name } = next
+  if (foreign !== undefined)
+    return {
+      why: `${foreign} has the name of the new disk, and belongs to somebody else: delete it if nobody needs it`,
+    }
+  if (clone === undefined) return planClone(draft, image, { asked, disk })
+  if (isTerminating(clone)) return { why: `DataVolume ${name} is being deleted: it is made again when it is gone` }
+  const { uid } = clone.metadata
+  const status = { replacement: { asked, disk: { ...disk, ...(uid !== undefined && { uid }) } } }
+  const again = isTrusted(world, 'CDI') ? whyMadeAgain(draft, disk, next) : undefined
+  if (again !== undefined)
+    return { status, why: again.why, remove: removalOf(clone, ...again.onlyIf, ...notInMachine(world)) }
+  const { reason, message } = summaryOfDisk(clone, undefined, 'the new root disk')
+  return { status, ...(reason === 'CloneFailed' && { why: message }) }
+}
+
+function planClone(draft: MachineDraft, image: ImageState, { asked, disk }: Replacement): NextWork {
+  if (image.kind !== 'ready') return whileImageIsMissing(image.step)
+  if (draft.world.next?.hasCloneSource === false) {
+    const { kind, name } = image.artifact
+    return { why: `${kind} ${name}, the artifact in the status of the image, does not exist` }
+  }
+  const wanted = wantedClone(draft, image, disk.name)
+  return { apply: [wanted], status: { replacement: { asked, disk: cloneRecord(draft, image, disk.name) } } }
+}
+
+/** The image is made or corrected as for a machine without a disk. */
+function whileImageIsMissing({ apply = [], onlyIf = [], summary }: Step): NextWork {
+  return { why: steadyOf(summary), applyIf: apply.map((wanted) => ({ wanted, onlyIf })) }
+}
+
+/** Only CDI has written to it. */
+function whyMadeAgain(
+  draft: MachineDraft,
+  made: Replacement['disk'],
+  { clone, hasCloneSource, name }: NextDisk,
+): { readonly why: string; readonly onlyIf: readonly Precondition[] } | undefined {
+  const changed = changedSince(made, wantsOf(draft))
+  if (changed.length > 0)
+    return { why: `${changed.join(' and ')} changed: DataVolume ${name} is made again`, onlyIf: [] }
+  const isOver = clone === undefined || clone.phase === 'Succeeded' || clone.phase === 'Failed'
+  if (hasCloneSource || isOver || clone.cloneOf === undefined) return undefined
+  const { kind, namespace, name: source } = clone.cloneOf
+  const why = `what DataVolume ${name} was being cloned from is gone: it is cloned again from the current artifact`
+  return { why, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name: source }], whose: "anybody's" }] }
+}
+
+/** The precondition of what must not happen to a disk that KubeVirt's machine names. */
+function notInMachine({ machine }: MachineWorld): Precondition[] {
+  return machine === undefined ? [] : [unchanged(KUBEVIRT_VIRTUAL_MACHINE, machine)]
+}
+
+/** Reports whether a disk is complete, or waits only for the first guest that starts from it. */
+function isComplete(clone: CloneFacts): boolean {
+  return clone.phase === 'Succeeded' || waitsForConsumer(clone)
+}
+
+function isReady(draft: MachineDraft, { disk }: Replacement, next: NextDisk): next is ReadyDisk {
+  const { clone, claim, foreign } = next
+  if (clone === undefined || claim === undefined || foreign !== undefined) return false
+  const isThere = ![clone, claim].some(isTerminating) && claim.phase !== 'Lost' && isComplete(clone)
+  return isThere && changedSince(disk, wantsOf(draft)).length === 0
+}
+
+type ReadyDisk = NextDisk & { readonly clone: CloneFacts; readonly claim: KubeObject }
+
+function isSwapped({ machine }: MachineWorld, { name }: NextDisk): boolean {
+  return machine !== undefined && machine.rootDataVolume === name
+}
+
+/** Returns why KubeVirt's machine cannot get another disk. The guest is not stopped for nothing. */
+function whyNotSwapped({ machine }: MachineWorld): string | undefined {
+  if (machine === undefined || !isCut(machine)) return undefined
+  return `VirtualMachine ${machine.metadata.name} of KubeVirt is so large that the operator cannot change it: remove what others have added to it`
+}
+
+/** Stops the guest, and gives KubeVirt's machine the new disk when it is off. */
+function switchedOver(draft: MachineDraft, replacement: Replacement, next: ReadyDisk): Step {
+  const { world } = draft
+  const { machine, instance, vm } = world
+  const remarks = [remarkOn(world, replacement)]
+  const onlyIf = [unchanged(DATA_VOLUME, next.clone)]
+  const wait = (text: string): Step => {
+    const message = `the root disk is replaced by DataVolume ${next.name}: ${text}`
+    return { summary: withAbsence(world, waiting('Replacing', message)), remarks }
+  }
+  if (machine === undefined) {
+    const { namespace = '' } = vm.metadata
+    const name = vmChildNames(vm.metadata.name).machine
+    const absent = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE].map((type) => ({ type, namespace, name }))
+    return { ...swapped(draft, replacement, next), onlyIf: [...onlyIf, { absent, whose: "anybody's" }] }
+  }
+  const { name } = machine.metadata
+  if (isTerminating(machine)) return wait(`VirtualMachine ${name} of KubeVirt is being deleted`)
+  if (machine.runStrategy !== 'Halted')
+    return { ...wait('the guest is stopped'), touch: [touched(machine, { runStrategy: 'Halted' })], onlyIf }
+  const isBusy = IS_ON.has(machine.printableStatus) || IS_CHANGING.has(machine.printableStatus)
+  if (instance !== undefined || isBusy || machine.isStartAsked || !isTrusted(world, 'KubeVirt')) {
+    const lasts = `if this lasts, see whether that node is lost: VirtualMachineInstance ${name} ends only when its pod does`
+    return wait(`the guest is being stopped${nodeOf(instance)}; ${lasts}`)
+  }
+  const { namespace = '' } = machine.metadata
+  const isOff = { absent: [{ type: VIRTUAL_MACHINE_INSTANCE, namespace, name }], whose: "anybody's" as const }
+  const step = wait(`VirtualMachine ${name} of KubeVirt gets it`)
+  return { ...step, touch: [touched(machine, startingFrom(world, machine, next))], onlyIf: [...onlyIf, isOff] }
+}
+
+/** Only in the version that was looked at: a guest that somebody starts meanwhile, or a restore that begins, is seen first. */
+function touched(machine: KubeVirtView, spec: object): Touch {
+  const { resourceVersion } = machine.metadata
+  return { ...referTo(machine), ...(resourceVersion !== undefined && { resourceVersion }), annotations: {}, spec }
+}
+
+interface Volume {
+  readonly name: string
+}
+
+/** The machine stays off in the same write, and is another machine for the guest: cloud-init sets it up from the beginning. */
+function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyDisk): object {
+  const { template } = (spec ?? {}) as {
+    readonly template?: { readonly spec?: { readonly volumes?: readonly Volume[] } }
+  }
+  const root = { name: ROOT_DISK, dataVolume: { name: next.name } }
+  const volumes = (template?.spec?.volumes ?? []).map((one) => (one.name === ROOT_DISK ? root : one))
+  const firmware = { uuid: uuidFrom([vm.metadata.uid ?? '', next.claim.metadata.uid]) }
+  return { runStrategy: 'Halted', template: { spec: { domain: { firmware }, volumes } } }
+}
+
+/** Records that the machine has the new disk. The old one is known from here by its uid. */
+function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
+  const { clone, claim } = world
+  const name = (claim ?? clone)?.metadata.name
+  const uids = { claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid }
+  const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
+  const oldDisk = name === undefined ? undefined : (withoutUndefined({ claim: name, ...uids, expiresAt }) as OldDisk)
+  const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`
+  return {
+    summary: waiting('Replacing', message),
+    status: {
+      ...NOT_BOOTED,
+      clone: replacement.disk,
+      restoredClaim: undefined,
+      replacement: undefined,
+      oldDisk,
+      kicks: undefined,
+    },
+  }
+}
+
+/** Deletes the disk that was replaced when its time is over. */
+function withOldDisk({ world, now }: MachineDraft, step: Step): Step {
+  const { old, vm } = world
+  const { oldDisk } = vm.status
+  if (oldDisk === undefined) return step
+  if (old === undefined || !isKept(world, old, oldDisk))
+    return { ...step, status: { ...step.status, oldDisk: undefined } }
+  // Until then, somebody may need it: nobody knows whether the new one gets complete.
+  if (!hasPresent(world)) return step
+  const expiresAt = oldDisk.expiresAt ?? toTime(now + world.policy.resetGraceMs)
+  const status = { ...step.status, oldDisk: { ...oldDisk, expiresAt } }
+  const left = (fromTime(expiresAt) ?? now) - now
+  // It is deleted only after the status has said when.
+  const isOver = left <= 0 && oldDisk.expiresAt !== undefined
+  if (!isOver) {
+    const requeue = sooner(step.requeue, { afterMs: Math.max(left, 0), because: 'the old root disk is deleted then' })
+    return { ...step, status, requeue }
+  }
+  const onlyIf = [...notInMachine(world), ...(old.claim ? [unchanged(PERSISTENT_VOLUME_CLAIM, old.claim)] : [])]
+  const message = `PersistentVolumeClaim ${old.name}, the root disk that was replaced, is deleted with what the guest had written to it`
+  const removals = removalOf(old.clone ?? old.claim, ...onlyIf)
+  const event = { type: 'Normal', reason: 'OldDiskDeleted', message } as const
+  return { ...step, status, remove: [...(step.remove ?? []), ...removals.map((one) => ({ ...one, event }))] }
+}
+
+/** Reports whether it is still the disk that was replaced. KubeVirt may have put a restored one in its place, and people may have deleted its claim. */
+function isKept(
+  { machine, restoredClaim, rootName }: MachineWorld,
+  { name, claim }: RootDisk,
+  oldDisk: OldDisk,
+): boolean {
+  const used = [rootName, restoredClaim, machine?.rootDataVolume, machine?.rootClaim]
+  return !used.includes(name) && (oldDisk.claimUID === undefined || claim !== undefined)
+}
+
+/** Reports whether the machine has its present disk for good, and KubeVirt's machine names it. */
+function hasPresent({ clone, claim, machine, rootName, isDiskElsewhere }: MachineWorld): boolean {
+  const isWhole = claim !== undefined && !isTerminating(claim) && (clone === undefined || clone.phase === 'Succeeded')
+  return isWhole && (isDiskElsewhere || machine === undefined || machine.rootDataVolume === rootName)
+}
+
+/** @param why what it waits for that people may have to do something about */
+function remarkOn(world: MachineWorld, { asked, disk }: Replacement, why?: string): Remark {
+  const { claim, clone, rootName, restoredClaim, isDiskElsewhere, policy } = world
+  const old = (claim ?? clone)?.metadata.name ?? (isDiskElsewhere ? restoredClaim : rootName)
+  const when = policy.resetGraceMs === 0 ? 'at once' : `${formatDuration(policy.resetGraceMs)} later`
+  const what = `annotation ${ASKED_BY[asked]} asks for a new root disk: when DataVolume ${disk.name}, a clone of VMDiskImage ${disk.image}, is complete, the guest is stopped, and starts from it`
+  const loss = `PersistentVolumeClaim ${old} is deleted ${when} (policy key resetGrace), with all that the guest has written to it: save before what is needed`
+  const message = `${what}; ${loss}${why === undefined ? '' : `; it waits, and nothing is stopped or deleted: ${why}`}`
+  return { type: 'Replacing', reason: why === undefined ? 'Replacing' : 'ReplacementBlocked', message }
+}
+
+function remarkOnOld({ vm: { metadata }, old }: MachineWorld, { claim, expiresAt, dataVolumeUID }: OldDisk): Remark {
+  const until = expiresAt ?? 'the new one is complete, and then as long as the policy key resetGrace says'
+  const at = old ?? {
+    name: claim,
+    clone: dataVolumeUID === undefined ? undefined : ({} as CloneFacts),
+    claim: undefined,
+  }
+  const message = `PersistentVolumeClaim ${claim}, the root disk that was replaced, is kept until ${until}: it is then deleted with what the guest had written to it; to keep that, clone it before (docs/virtual-machines.md); to delete it at once: ${deleteCommand(metadata.namespace, at)}`
+  return { type: 'OldDiskKept', reason: 'OldDiskKept', message }
+}
+
+/**
+ * Returns what to say about a replacement, whatever else there is to say about the machine.
+ * @param status as it is to be written
+ * @param said what the step says by itself
+ */
+export function remarksOnReplacement(
+  world: MachineWorld,
+  status: Pick<VirtualMachineStatus, 'replacement' | 'oldDisk'>,
+  said: readonly Remark[] = [],
+): Remark[] {
+  const { replacement, oldDisk } = status
+  const isSaid = said.some(({ type }) => type === 'Replacing')
+  return [
+    ...(replacement === undefined || isSaid ? [] : [remarkOn(world, replacement)]),
+    ...(oldDisk === undefined ? [] : [remarkOnOld(world, oldDisk)]),
+  ]
+}
