@@ -10,16 +10,19 @@ type Act = (walk: MachineWalk, more: number) => void
 /** Of a walk, the root disks beside the present one. */
 const others = ({ roots }: MachineWalk) => [...roots.keys()]
 const nextOf = (walk: MachineWalk) => others(walk).find((name) => name === walk.status.replacement?.disk.name)
-const clones = (change: Parameters<MachineWalk['root']>[1], hasClaim: boolean): Act => (walk) => {
-  const name = nextOf(walk)
-  if (name !== undefined) walk.root(name, change, hasClaim ? `claim of ${name}` : undefined)
-}
+const clones =
+  (change: Parameters<MachineWalk['root']>[1], hasClaim: boolean): Act =>
+  (walk) => {
+    const name = nextOf(walk)
+    if (name !== undefined) walk.root(name, change, hasClaim ? `claim of ${name}` : undefined)
+  }
 
 /** What may happen between two plans, and none of which destroys a disk by itself. */
 const ACTS: Readonly<Record<string, Act>> = {
   reset: (walk, more) => walk.reset(`reset ${more}`),
   rebuild: (walk, more) => walk.annotate('pelotech.ot/rebuild-requested-at', `rebuild ${more}`),
-  refresh: (walk, more) => walk.set({ image: walk.world.image }).image({ ...PUBLISHED, artifact: { ...ARTIFACT, revision: `${more}` } }),
+  refresh: (walk, more) =>
+    walk.set({ image: walk.world.image }).image({ ...PUBLISHED, artifact: { ...ARTIFACT, revision: `${more}` } }),
   failImage: (walk) => walk.image({ phase: 'Failed', message: '404' }),
   cloning: clones(DISK.cloning, false),
   complete: clones(DISK.succeeded, true),
@@ -39,10 +42,10 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 }
 
-const acts = fc.array(
-  fc.record({ act: fc.constantFrom(...Object.keys(ACTS)), more: fc.nat(5), writes: fc.nat(3) }),
-  { minLength: 1, maxLength: 40 },
-)
+const acts = fc.array(fc.record({ act: fc.constantFrom(...Object.keys(ACTS)), more: fc.nat(5), writes: fc.nat(3) }), {
+  minLength: 1,
+  maxLength: 40,
+})
 
 /** A machine that runs from its second disk, and whose first one is kept. */
 function replacedOnce(): MachineWalk {
