@@ -105,10 +105,10 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     ['list'],
   ),
   grant(
-    'restarts machines by deleting their instances, and sets an annotation that makes KubeVirt create a pod again',
+    'restarts machines by deleting their instances, sets an annotation that makes KubeVirt create a pod again, and reads an instance to be sure that a guest is off before its disk is replaced',
     'kubevirt.io',
     ['virtualmachineinstances'],
-    [...CACHE, 'patch', 'delete'],
+    ['get', ...CACHE, 'patch', 'delete'],
   ),
   grant(
     'keeps the cloud-init data of machines, makes the Secrets of Workspaces, and reads single Secrets: passwords and user data of machines, those that it made for Workspaces, each version once, to see whether they have lost a key or differ from what they are copies of, the shared ones that Workspaces have copies of, and those waiting images name, to see whether they have the keys that CDI reads. Its watch of all Secrets receives their metadata only, to see which exist and which have changed',
