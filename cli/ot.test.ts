@@ -378,6 +378,52 @@ describe('ot rebuild and ot reset', () => {
   })
 })
 
+describe('ot prune', () => {
+  const putPolicy = (data: Record<string, string>) =>
+    client.put({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      ...{ metadata: { namespace: 'sync-operator', name: 'sync-operator-policy' }, data },
+    } as KubeObject)
+
+  beforeEach(() => {
+    put('lab-1', RUNNING)
+    const spec = { name: 'old', version: '1', url: 'https://images.example.com/old.qcow2' }
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', spec },
+      metadata: { namespace: 'farm', name: 'old', labels: { 'pelotech.ot/created-by': 'DataSync' } },
+      status: { unreferencedSince: '2025-12-31T00:00:00Z', lastReferencedTime: '2025-12-31T00:00:00Z' },
+    } as KubeObject)
+  })
+
+  it('shows what another policy would delete or switch off, and when, and changes nothing', async () => {
+    putPolicy({ reclaimPolicy: 'Retain' })
+    expect(await ot('prune', '--dry-run')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('no image would be deleted, and no lab switched off\n')
+    printed = ''
+    const asIf = ['--set', 'reclaimPolicy=Delete', '--set', 'unreferencedTTL=1h', '--set', 'workspaceLifetime=72h']
+    expect(await ot('prune', '--dry-run', ...asIf)).toBe(EXIT_CODES.done)
+    expect(printed.split('\n')).toEqual([
+      'WHEN                   EFFECT         OBJECT',
+      'at once                deleted        VMDiskImage farm/old',
+      '2026-01-04T00:00:00Z   switched off   Workspace lab-1',
+      '',
+    ])
+    printed = ''
+    expect(await ot('prune', '--dry-run', ...asIf, '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(printed)).toEqual([
+      { at: '2026-01-01T00:00:00Z', effect: 'deleted', kind: 'VMDiskImage', name: 'farm/old' },
+      { at: '2026-01-04T00:00:00Z', effect: 'switched off', kind: 'Workspace', name: 'lab-1' },
+    ])
+    expect(client.callsOf('patch', 'delete', 'mergePatch', 'apply')).toEqual([])
+  })
+
+  it('says which value cannot be used, and that it only shows', async () => {
+    expect(await ot('prune', '--dry-run', '--set', 'workspaceLifetime=soon')).toBe(EXIT_CODES.usage)
+    expect(await ot('prune')).toBe(EXIT_CODES.usage)
+    expect(told).toMatch(/^ot: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
+  })
+})
+
 it.each([
   [[]],
   [['reset']],

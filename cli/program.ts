@@ -1,4 +1,4 @@
-import { type PowerState, parseDuration } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, type PowerState, parseDuration } from '@open-terrain/constructs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf } from '../operator/base/messages.ts'
 import { fromTime } from '../operator/base/time.ts'
@@ -8,6 +8,7 @@ import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { extendLabs } from './extend-labs.ts'
 import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
+import { PREVIEW_FORMS, type PreviewForm, previewPolicy } from './preview-policy.ts'
 import { type RenewVerb, renewLabs } from './renew-labs.ts'
 import { OUTPUTS, type Output, showLabs } from './show-labs.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
@@ -36,6 +37,13 @@ interface ExtendFlags extends VerbFlags {
 interface RenewFlags extends SwitchFlags {
   readonly vm: readonly string[]
   readonly dryRun?: boolean
+}
+
+interface PruneFlags {
+  readonly dryRun?: boolean
+  readonly set: readonly string[]
+  readonly operatorNamespace: string
+  readonly output: PreviewForm
 }
 
 const SELECTOR = ['-l, --selector <labels>', 'labs with these labels, as kubectl takes them: course=net-1'] as const
@@ -164,6 +172,39 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
         const choice = await chosen('extend', names, flags)
         const end = { ...(by !== undefined && { byMs: by }), ...(until !== undefined && { untilMs: until }) }
         return await extendLabs({ ...surroundings, client }, { ...choice, ...end })
+      }),
+    )
+
+  program
+    .command('prune')
+    .description(
+      'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',
+    )
+    .option('--dry-run', 'has to be said: the operator deletes by itself, as the policy says')
+    .addOption(
+      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
+        .argParser(several)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--operator-namespace <name>', 'where the policy is')
+        .env('OPERATOR_NAMESPACE')
+        .default(OPERATOR_NAMESPACE),
+    )
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(PREVIEW_FORMS).default('table'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot prune --dry-run --set unreferencedTTL=0s\n  ot prune --dry-run --set workspaceLifetime=72h',
+    )
+    .action(({ dryRun, set, operatorNamespace: namespace, output }: PruneFlags) =>
+      connected(async (client) => {
+        if (dryRun !== true)
+          throw new CommandError(
+            'usage',
+            'prune only shows: say --dry-run; the operator deletes images itself, as the policy says',
+          )
+        print(await previewPolicy(client, { namespace, changes: set, output }, surroundings.clock.now()))
+        return EXIT_CODES.done
       }),
     )
 
