@@ -47,6 +47,8 @@ export interface OperatorOptions extends Basics {
   readonly cdiNamespace?: string
   /** Namespace of KubeVirt. Default `kubevirt`. */
   readonly kubevirtNamespace?: string
+  /** Key of the label of Workspaces by whose values metrics count them. Default: they do not. */
+  readonly classLabel?: string | undefined
   /** Identifies this process. Must be unique. */
   readonly identity: string
   readonly lease: LeaseTimings
@@ -76,7 +78,7 @@ export class OperatorReplica {
   #isSynced = false
 
   constructor(options: OperatorOptions) {
-    const { client, clock, random, log, namespace, identity } = options
+    const { client, clock, random, log, namespace, identity, classLabel } = options
     const basics = { client, clock, random, log }
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
@@ -96,8 +98,8 @@ export class OperatorReplica {
       phases: new PhaseGauge(registry, 'ot_data_sync_phase', 'DataSyncs by phase', Object.keys(DATA_SYNC_PHASES)),
     }
     this.#workspaces = {
-      caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster),
-      metrics: new WorkspaceMetrics(registry, clock),
+      caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster, classLabel),
+      metrics: new WorkspaceMetrics(registry, clock, classLabel),
     }
     this.metrics.observeCaches(reflectors)
     this.metrics.counted(
