@@ -2,6 +2,7 @@ import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs
 import { EXPIRY_ACTIONS, type PlayRecord } from '@open-terrain/constructs/operator'
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
+import { fromTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { LAB_STATES, type LabClass, labClasses, MACHINE_STATES } from './decide/classes.ts'
@@ -35,6 +36,11 @@ export class WorkspaceMetrics extends PhaseGauge<Counted> {
       'action',
       () => Array.from(this.objects()).flatMap(announcedFor),
       EXPIRY_ACTIONS,
+    )
+    this.meters.observed(
+      'ot_workspace_longest_overdue_seconds',
+      'For how long the Workspace whose end is longest over has been running on; 0 where there is none',
+      () => longestOverdueSeconds(this.objects(), clock.now()),
     )
     this.#observeClasses(() => (classLabel === undefined ? [] : labClasses(this.objects(), classLabel)))
     this.#lost = {
@@ -105,6 +111,17 @@ export class WorkspaceMetrics extends PhaseGauge<Counted> {
       }
     }
   }
+}
+
+/** Returns for how many seconds the workspace that is longest past its end is neither switched off nor being deleted; 0 if none is. */
+function longestOverdueSeconds(workspaces: Iterable<Counted>, now: number): number {
+  let longest = 0
+  for (const { metadata, status } of workspaces) {
+    const { expiry, expiresAt } = status
+    const isOver = metadata.deletionTimestamp !== undefined || (expiry?.ended === true && expiry.announced !== 'Delete')
+    if (expiry !== undefined && !isOver) longest = Math.max(longest, now - (fromTime(expiresAt) ?? now))
+  }
+  return longest / 1_000
 }
 
 /** Returns what is going to happen to a workspace, if that has been announced. */
