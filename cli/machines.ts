@@ -31,11 +31,15 @@ export async function machinesOf(client: KubeClient, lab: Lab): Promise<readonly
   return machines.toSorted((a, b) => compareTexts(a.metadata.name, b.metadata.name))
 }
 
-/** Returns the disks of a machine that hold what its guest has written, by name. A volume of the lab is not the machine's own. */
-export function ownDisksOf({ status = {} }: Machine): readonly string[] {
+/** Returns the disks that a machine gets anew, by name, and that are there now: its further disks stay. */
+export function replacedDisksOf({ status = {} }: Machine): readonly string[] {
   const hasRoot = [status.clone?.uid, status.restoredClaim, status.bootedAt].some((one) => one !== undefined)
-  const further = (status.disks ?? []).filter(({ volume }) => volume === undefined).map(({ name }) => name)
-  return [...(hasRoot ? ['root'] : []), ...further]
+  return hasRoot ? ['root'] : []
+}
+
+/** Reports whether a machine is getting a new disk. Meanwhile it may be Ready with the old one. */
+export function isReplacing(machine: Machine): boolean {
+  return conditionOf(machine, 'Replacing')?.status === 'True'
 }
 
 /** Returns why a machine needs a new disk; undefined if it needs none, or its operator does not say so. */

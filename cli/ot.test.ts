@@ -263,8 +263,8 @@ describe('ot rebuild and ot reset', () => {
   it('a rebuild is of what is lost or outdated, and says before what goes', async () => {
     answer = 'y'
     expect(await ot('rebuild', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
-    expect(told).toBe('lab-1: what is on the disks is lost: gone (lost already); web (disks root, data)\n')
-    expect(asked).toBe('rebuild 2 machines of 1 lab, and lose what is on 2 disks? [y/N] ')
+    expect(told).toBe('lab-1: what is on the disks is lost: gone (lost already); web (disk root)\n')
+    expect(asked).toBe('rebuild 2 machines of 1 lab, and lose what is on 1 disk? [y/N] ')
     expect(printed.split('\n').toSorted()).toEqual([
       '',
       'workspace.pelotech.ot/lab-1 is asked to rebuild: gone, web',
@@ -304,7 +304,7 @@ describe('ot rebuild and ot reset', () => {
           machines: [
             { name: 'db', disks: ['root'] },
             { name: 'gone', need: 'lost', disks: [] },
-            { name: 'web', need: 'outdated', disks: ['root', 'data'] },
+            { name: 'web', need: 'outdated', disks: ['root'] },
           ],
           components: [],
         },
@@ -316,6 +316,12 @@ describe('ot rebuild and ot reset', () => {
     expect(askedOf(RESET)).toEqual([undefined, undefined])
     expect(await ot('reset', 'lab-1', 'lab-2', '--yes')).toBe(EXIT_CODES.done)
     expect(askedOf(RESET)).toEqual([NOW, NOW])
+  })
+
+  it('a rebuild of a machine that needs no new disk is none', async () => {
+    expect(await ot('rebuild', 'lab-1', '--vm', 'db', '--yes')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('workspace.pelotech.ot/lab-1 has nothing that is to be made again\n')
+    expect(client.callsOf('patch')).toEqual([])
   })
 
   it.each([
@@ -345,6 +351,11 @@ describe('ot rebuild and ot reset', () => {
     const done = ot(verb, 'lab-1', '--vm', 'web', '--yes', '--wait', '--timeout', '1m')
     await client.clock.advance(10_000)
     putMachine('lab-1', 'web', { ...ROOT, ...taken, phase: 'Provisioning', reason: 'Cloning' })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    // It is Ready with the disk before.
+    const replacing = { type: 'Replacing', status: 'True', reason: 'Replacing', message: '' }
+    putMachine('lab-1', 'web', { ...ROOT, ...taken, conditions: [replacing] })
     await client.clock.advance(10_000)
     expect(printed).toBe('')
     // It is Ready with the spec before.

@@ -6,7 +6,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
 import { CommandError, type ExitCode } from './exit-codes.ts'
 import { findLab, type Lab, type LabChoice, labsOf, patchObject } from './labs.ts'
-import { diskNeedOf, type Machine, machinesOf, namespaceOfLab, ownDisksOf } from './machines.ts'
+import { diskNeedOf, isReplacing, type Machine, machinesOf, namespaceOfLab, replacedDisksOf } from './machines.ts'
 import { eachOf, type LabOutcome, type LabWork, type MachineWork, type ResultForm, tellOutcomes } from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
@@ -23,7 +23,7 @@ const REQUESTS = {
 export type RenewVerb = keyof typeof REQUESTS
 
 interface RenewOptions extends LabChoice {
-  /** Names of machines. Empty: of a rebuild, those that need a new disk; of a reset, all. */
+  /** Names of machines. Empty: all. A rebuild is about those of them that need a new disk. */
   readonly vms: readonly string[]
   /** Shows alone what would be done. */
   readonly isDryRun: boolean
@@ -78,7 +78,7 @@ async function renewalOf(client: KubeClient, verb: RenewVerb, lab: Lab, vms: rea
       `${lab.metadata.name} has no machine ${unknown.join(', ')}: see kubectl -n ${namespaceOfLab(lab)} get otvm`,
     )
   const isMeant = (machine: Machine) =>
-    vms.length > 0 ? vms.includes(machine.metadata.name) : verb === 'reset' || diskNeedOf(machine) !== undefined
+    (vms.length === 0 || vms.includes(machine.metadata.name)) && (verb === 'reset' || diskNeedOf(machine) !== undefined)
   const meant = machines.filter(isMeant).map(workOf)
   const known = new Set(machines.map(({ metadata }) => `${virtualMachine.kind} ${metadata.name}`))
   // The request of a lab is also the word that its lost volumes wait for.
@@ -89,7 +89,7 @@ async function renewalOf(client: KubeClient, verb: RenewVerb, lab: Lab, vms: rea
 
 function workOf(machine: Machine): MachineWork {
   const need = diskNeedOf(machine)
-  const disks = need === 'lost' ? [] : ownDisksOf(machine)
+  const disks = need === 'lost' ? [] : replacedDisksOf(machine)
   return { name: machine.metadata.name, ...(need !== undefined && { need }), disks }
 }
 
@@ -197,7 +197,7 @@ function standOfMachine(verb: RenewVerb, name: string, machines: readonly Machin
   if (!isTaken || observedGeneration !== machine.metadata.generation) return { text }
   if (phase === 'Failed') return { end: 'failed', text }
   // A machine that has taken a request which was not for it needs a new disk as before.
-  const isSo = phase === 'Ready' && (verb === 'reset' || diskNeedOf(machine) === undefined)
+  const isSo = phase === 'Ready' && !isReplacing(machine) && (verb === 'reset' || diskNeedOf(machine) === undefined)
   return isSo ? { end: 'done', text } : { text }
 }
 
