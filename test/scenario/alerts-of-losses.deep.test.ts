@@ -72,11 +72,15 @@ it.skipIf(prometheus === undefined)(
     const ending = await labs.deploy('ending', { volumes: [], lifetime: '1h', onExpiry: 'Delete' })
     await labs.untilWarned(ending.metadata.name)
     await until(...losses, 'WorkspaceDeletion')
-    const [group, resources] = [WORKSPACE.group, WORKSPACE.plural]
+    const { group, version, plural } = WORKSPACE
+    const message = 'no lab goes today'
     const allow = await refuse(world.client, {
-      ...{ name: 'no-lab-goes', namespace: ending.metadata.name, unless: 'false', message: 'no lab goes today' },
-      rule: { apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [resources] },
+      ...{ name: 'no-lab-goes', namespace: ending.metadata.name, unless: 'false', message },
+      rule: { apiGroups: [group], apiVersions: [version], operations: ['DELETE'], resources: [plural] },
     })
+    const deletion = `/apis/${group}/${version}/${plural}/${ending.metadata.name}?dryRun=All`
+    const answer = async () => (await world.cluster.controlPlane.request('DELETE', deletion)).text
+    await expect.poll(answer, SCRAPED_POLL).toContain(message)
     await labs.letTwoHoursPass(ending.metadata.name)
     await until(...losses, 'WorkspaceDeletion', 'WorkspaceOverdue')
     await allow()
