@@ -4,14 +4,12 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { listWhole } from '../operator/kube/list-all.ts'
 import type { Lab } from './labs.ts'
+import type { DiskNeed } from './outcomes.ts'
 
 /** A machine of a lab as the API server has it. An operator of another version may say more, or less. */
 export interface Machine extends KubeObject {
   readonly status?: Partial<VirtualMachineStatus> & { readonly resetRequest?: string }
 }
-
-/** Why a machine needs a new disk. */
-export type DiskNeed = 'lost' | 'outdated'
 
 /** A condition of a machine that runs with an earlier spec, where a restart is enough. */
 const RESTART = 'RestartRequired'

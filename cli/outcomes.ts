@@ -1,5 +1,4 @@
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import type { DiskNeed } from './machines.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
 
@@ -28,6 +27,9 @@ export interface LabWork {
   /** Other components that have lost their data, and are made again without it: `Volume data`. */
   readonly components: readonly string[]
 }
+
+/** Why a machine needs a new disk. */
+export type DiskNeed = 'lost' | 'outdated'
 
 /** What becomes of one machine. */
 export interface MachineWork {
