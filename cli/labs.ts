@@ -3,7 +3,7 @@ import { compareTexts } from '../operator/base/messages.ts'
 import { isApiError } from '../operator/kube/api-error.ts'
 import { find } from '../operator/kube/find.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import type { KubeObject } from '../operator/kube/kube-object.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../operator/kube/kube-object.ts'
 import { listAll } from '../operator/kube/list-all.ts'
 import { CommandError } from './exit-codes.ts'
 import type { LabOutcome } from './outcomes.ts'
@@ -48,13 +48,25 @@ export async function findLab(client: KubeClient, name: string): Promise<Lab | u
 
 /** Changes fields of the spec of a lab. @param text what to tell people if that is done */
 export async function patchLab(client: KubeClient, name: string, spec: object, text: string): Promise<LabOutcome> {
+  const refusal = await patchObject(client, workspace, { name }, { spec })
+  if (refusal === undefined) return { name, result: 'changed', text }
+  return { name, result: 'refused', text: `was not changed: ${refusal}`, message: refusal }
+}
+
+/** Changes an object. Returns why the API server has refused that; undefined: it has not. */
+export async function patchObject(
+  client: KubeClient,
+  type: ResourceType,
+  key: ObjectKey,
+  patch: object,
+): Promise<string | undefined> {
   try {
     // An API server with CRDs of an earlier version would drop a field without a word.
-    await client.mergePatch(workspace, { name }, { spec }, { isStrict: true })
-    return { name, result: 'changed', text }
+    await client.mergePatch(type, key, patch, { isStrict: true })
+    return undefined
   } catch (error) {
     if (!isApiError(error)) throw error
-    return { name, result: 'refused', text: `was not changed: ${error.message}`, message: error.message }
+    return error.message
   }
 }
 

@@ -1,4 +1,5 @@
 import type { WorkspaceStatus } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
@@ -23,10 +24,11 @@ const OFF: WorkspaceStatus = {
 let client: ScriptedClient
 let printed = ''
 let told = ''
+let asked = ''
 let answer: string | undefined
 beforeEach(() => {
   client = new ScriptedClient()
-  ;[printed, told, answer] = ['', '', undefined]
+  ;[printed, told, asked, answer] = ['', '', '', undefined]
 })
 
 function put(name: string, status: WorkspaceStatus, { course = 'net-1', isOff = false } = {}): void {
@@ -56,7 +58,13 @@ async function ot(...argv: string[]): Promise<number> {
     tell: (text) => {
       told += text
     },
-    ask: answer === undefined ? undefined : async () => answer ?? '',
+    ask:
+      answer === undefined
+        ? undefined
+        : async (question) => {
+            asked = question
+            return answer ?? ''
+          },
   })
 }
 
@@ -223,8 +231,215 @@ describe('ot extend', () => {
   })
 })
 
+describe('ot rebuild and ot reset', () => {
+  const REBUILD = 'pelotech.ot/rebuild-requested-at'
+  const RESET = 'pelotech.ot/reset-requested-at'
+  const NOW = '2026-01-01T00:00:00.000Z'
+  const ROOT = { clone: { name: 'x-root', uid: 'clone-1' } }
+  const outdated = { type: 'UpToDate', status: 'False', reason: 'SpecChanged', message: '' }
+  const lost = { type: 'DiskLost', status: 'True', reason: 'DiskLost', message: '' }
+
+  function putMachine(lab: string, name: string, status: object): void {
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VirtualMachine' },
+      metadata: { namespace: lab, name, generation: 1, labels: { 'pelotech.ot/workspace-uid': uidOf(lab) } },
+      status: { observedGeneration: 1, phase: 'Ready', reason: 'Ready', message: 'it runs', ...status },
+    } as KubeObject)
+  }
+  const uidOf = (lab: string) => client.peek<Lab>('Workspace', lab)?.metadata.uid ?? ''
+  const askedOf = (annotation: string) =>
+    ['lab-1', 'lab-2'].map((name) => client.peek<Lab>('Workspace', name)?.metadata.annotations?.[annotation])
+  const ofMachine = (key: string) => client.peek<KubeObject>('VirtualMachine', key)?.metadata.annotations
+
+  beforeEach(() => {
+    for (const name of ['lab-1', 'lab-2']) put(name, RUNNING)
+    putMachine('lab-1', 'web', { ...ROOT, conditions: [outdated], disks: [{ name: 'data', claim: 'web-data' }] })
+    putMachine('lab-1', 'db', { ...ROOT, disks: [{ name: 'shared', claim: 'shared', volume: 'shared' }] })
+    putMachine('lab-1', 'gone', { ...ROOT, phase: 'Failed', reason: 'DiskLost', conditions: [lost] })
+    putMachine('lab-2', 'web', { ...ROOT, conditions: [{ ...outdated, reason: 'RestartRequired' }] })
+    printed = ''
+  })
+
+  it('a rebuild is of what is lost or outdated, and says before what goes', async () => {
+    answer = 'y'
+    expect(await ot('rebuild', '-l', 'course=net-1')).toBe(EXIT_CODES.done)
+    expect(told).toBe('lab-1: what is on the disks is lost: gone (lost already); web (disk root)\n')
+    expect(asked).toBe('rebuild 2 machines of 1 lab, and lose what is on 1 disk? [y/N] ')
+    expect(printed.split('\n').toSorted()).toEqual([
+      '',
+      'workspace.pelotech.ot/lab-1 is asked to rebuild: gone, web',
+      'workspace.pelotech.ot/lab-2 has nothing that is to be made again',
+    ])
+    expect(askedOf(REBUILD)).toEqual([NOW, undefined])
+  })
+
+  it('a rebuild of a lab is also the word that its lost volumes wait for', async () => {
+    put('lab-2', {
+      phase: 'Failed',
+      reason: 'VolumeLost',
+      message: 'it is gone',
+      lost: [{ component: 'Volume zones' }],
+    })
+    const done = ot('rebuild', 'lab-2', '--yes', '--wait')
+    await client.clock.advance(1_000)
+    expect(askedOf(REBUILD)).toEqual([undefined, NOW])
+    report('lab-2', { phase: 'Provisioning', reason: 'Creating', message: '' })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    report('lab-2', RUNNING)
+    await client.clock.advance(10_000)
+    expect([await done, printed]).toEqual([
+      EXIT_CODES.done,
+      'workspace.pelotech.ot/lab-2 is Ready again: Volume zones\n',
+    ])
+  })
+
+  it('a reset is of all machines, or of those that are named, by their own annotations', async () => {
+    expect(await ot('reset', 'lab-1', '--dry-run', '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(printed)).toEqual([
+      {
+        name: 'lab-1',
+        result: 'planned',
+        work: {
+          machines: [
+            { name: 'db', disks: ['root'] },
+            { name: 'gone', need: 'lost', disks: [] },
+            { name: 'web', need: 'outdated', disks: ['root'] },
+          ],
+          components: [],
+        },
+      },
+    ])
+    expect([askedOf(RESET), client.callsOf('patch')]).toEqual([[undefined, undefined], []])
+    expect(await ot('reset', '-l', 'course=net-1', '--vm', 'web', '--yes')).toBe(EXIT_CODES.done)
+    expect(['lab-1/web', 'lab-1/db', 'lab-2/web'].map((key) => ofMachine(key)?.[RESET])).toEqual([NOW, undefined, NOW])
+    expect(askedOf(RESET)).toEqual([undefined, undefined])
+    expect(await ot('reset', 'lab-1', 'lab-2', '--yes')).toBe(EXIT_CODES.done)
+    expect(askedOf(RESET)).toEqual([NOW, NOW])
+  })
+
+  it('a rebuild of a machine that needs no new disk is none', async () => {
+    expect(await ot('rebuild', 'lab-1', '--vm', 'db', '--yes')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('workspace.pelotech.ot/lab-1 has nothing that is to be made again\n')
+    expect(client.callsOf('patch')).toEqual([])
+  })
+
+  it.each([
+    ['nobody is there', [], undefined, EXIT_CODES.declined],
+    ['somebody says no', [], 'n', EXIT_CODES.declined],
+    ['a machine is not there', ['--vm', 'web', '--vm', 'db', '--yes'], undefined, EXIT_CODES.notFound],
+  ] as const)('do nothing where %s', async (_what, flags, said, code) => {
+    answer = said
+    expect(await ot('reset', '-l', 'course=net-1', ...flags)).toBe(code)
+    expect([client.callsOf('patch'), printed, told === '']).toEqual([[], '', false])
+  })
+
+  it('go on with the other machines where one is refused, and say which', async () => {
+    client.before = ({ verb, key }) => {
+      if (verb === 'patch' && key === 'lab-1/db') throw apiError('Rejected', { message: 'you may not' })
+    }
+    expect(await ot('reset', 'lab-1', '--vm', 'db', '--vm', 'web', '--yes')).toBe(EXIT_CODES.failed)
+    expect(printed).toBe('workspace.pelotech.ot/lab-1 was not changed: db: you may not\n')
+    expect(ofMachine('lab-1/web')?.[RESET]).toBe(NOW)
+  })
+
+  it.each([
+    ['rebuild', 'rebuildRequest'],
+    ['reset', 'resetRequest'],
+  ])('%s waits until each machine has taken the request, and is Ready again', async (verb, field) => {
+    const taken = { [field]: shortHash([NOW]) }
+    const done = ot(verb, 'lab-1', '--vm', 'web', '--yes', '--wait', '--timeout', '1m')
+    await client.clock.advance(10_000)
+    putMachine('lab-1', 'web', { ...ROOT, ...taken, phase: 'Provisioning', reason: 'Cloning' })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    // It is Ready with the disk before.
+    const replacing = { type: 'Replacing', status: 'True', reason: 'Replacing', message: '' }
+    putMachine('lab-1', 'web', { ...ROOT, ...taken, conditions: [replacing] })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    // It is Ready with the spec before.
+    putMachine('lab-1', 'web', { ...ROOT, ...taken, observedGeneration: 0 })
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    putMachine('lab-1', 'web', { ...ROOT, ...taken })
+    await client.clock.advance(10_000)
+    expect([await done, printed]).toEqual([EXIT_CODES.done, 'workspace.pelotech.ot/lab-1 is Ready again: web\n'])
+  })
+
+  it('do not take a machine for rebuilt that is as outdated as before, and say how a wait has ended', async () => {
+    const taken = { rebuildRequest: shortHash([NOW]) }
+    const late = ot('rebuild', 'lab-1', '--vm', 'web', '--yes', '--wait', '--timeout', '10s')
+    putMachine('lab-1', 'web', { ...ROOT, ...taken, conditions: [outdated] })
+    await client.clock.advance(20_000)
+    expect([await late, printed]).toEqual([
+      EXIT_CODES.timedOut,
+      'workspace.pelotech.ot/lab-1 is not so yet: web: Ready, Ready: it runs\n',
+    ])
+    printed = ''
+    const failing = ot('reset', 'lab-1', '--vm', 'db', '--yes', '--wait')
+    await client.clock.advance(2_000)
+    const resetRequest = shortHash([ofMachine('lab-1/db')?.[RESET] ?? ''])
+    putMachine('lab-1', 'db', { resetRequest, phase: 'Failed', reason: 'CloneFailed', message: 'no room' })
+    await client.clock.advance(10_000)
+    expect([await failing, printed]).toEqual([
+      EXIT_CODES.failed,
+      'workspace.pelotech.ot/lab-1 has failed: db: Failed, CloneFailed: no room\n',
+    ])
+  })
+})
+
+describe('ot prune', () => {
+  const putPolicy = (data: Record<string, string>) =>
+    client.put({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+      ...{ metadata: { namespace: 'sync-operator', name: 'sync-operator-policy' }, data },
+    } as KubeObject)
+
+  beforeEach(() => {
+    put('lab-1', RUNNING)
+    const spec = { name: 'old', version: '1', url: 'https://images.example.com/old.qcow2' }
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', spec },
+      metadata: { namespace: 'farm', name: 'old', labels: { 'pelotech.ot/created-by': 'DataSync' } },
+      status: { unreferencedSince: '2025-12-31T00:00:00Z', lastReferencedTime: '2025-12-31T00:00:00Z' },
+    } as KubeObject)
+  })
+
+  it('shows what another policy would delete or switch off, and when, and changes nothing', async () => {
+    putPolicy({ reclaimPolicy: 'Retain' })
+    expect(await ot('prune', '--dry-run')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('no image would be deleted, and no lab switched off\n')
+    printed = ''
+    const asIf = ['--set', 'reclaimPolicy=Delete', '--set', 'unreferencedTTL=1h', '--set', 'workspaceLifetime=72h']
+    expect(await ot('prune', '--dry-run', ...asIf)).toBe(EXIT_CODES.done)
+    expect(printed.split('\n')).toEqual([
+      'WHEN                   EFFECT         OBJECT',
+      'at once                deleted        VMDiskImage farm/old',
+      '2026-01-04T00:00:00Z   switched off   Workspace lab-1',
+      '',
+    ])
+    printed = ''
+    expect(await ot('prune', '--dry-run', ...asIf, '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(printed)).toEqual([
+      { at: '2026-01-01T00:00:00Z', effect: 'deleted', kind: 'VMDiskImage', name: 'farm/old' },
+      { at: '2026-01-04T00:00:00Z', effect: 'switched off', kind: 'Workspace', name: 'lab-1' },
+    ])
+    expect(client.callsOf('patch', 'delete', 'mergePatch', 'apply')).toEqual([])
+  })
+
+  it('says which value cannot be used, and that it only shows', async () => {
+    expect(await ot('prune', '--dry-run', '--set', 'workspaceLifetime=soon')).toBe(EXIT_CODES.usage)
+    expect(await ot('prune')).toBe(EXIT_CODES.usage)
+    expect(told).toMatch(/^ot: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
+  })
+})
+
 it.each([
   [[]],
+  [['reset']],
+  [['reset', 'lab-1', '--vm']],
+  [['rebuild', 'lab-1', '--timeout', 'soon']],
   [['extend', 'lab-1']],
   [['extend', 'lab-1', '--by', 'a while']],
   [['extend', 'lab-1', '--until', 'tomorrow']],

@@ -11,12 +11,33 @@ export type ResultForm = (typeof RESULT_FORMS)[number]
 /** What became of one lab. `-o json` prints a list of them, without `text`. */
 export interface LabOutcome {
   readonly name: string
-  /** `unchanged`: it was so already. `done`: it is so, after a wait. */
-  readonly result: 'changed' | 'unchanged' | 'refused' | 'done' | 'failed' | 'timedOut'
+  /** `unchanged`: it was so already. `planned`: it would be changed. `done`: it is so, after a wait. */
+  readonly result: 'changed' | 'unchanged' | 'planned' | 'refused' | 'done' | 'failed' | 'timedOut'
   /** For people: follows the name of the lab. */
   readonly text: string
   /** Why it was refused, has failed, or is late. */
   readonly message?: string
+  /** What a request is about that has disks made again. */
+  readonly work?: LabWork
+}
+
+/** What of a lab is made again, and what goes with that. */
+export interface LabWork {
+  readonly machines: readonly MachineWork[]
+  /** Other components that have lost their data, and are made again without it: `Volume data`. */
+  readonly components: readonly string[]
+}
+
+/** Why a machine needs a new disk. */
+export type DiskNeed = 'lost' | 'outdated'
+
+/** What becomes of one machine. */
+export interface MachineWork {
+  readonly name: string
+  /** Why it needs a new disk. Absent: it does not, as far as is known. */
+  readonly need?: DiskNeed
+  /** Disks that are there now, and whose data goes. */
+  readonly disks: readonly string[]
 }
 
 /** Does something with each lab, tells what became of it, and returns how the command ends. */
@@ -46,7 +67,7 @@ export async function tellOutcomes<T>(
 }
 
 /** Carries out a task for each item, at most {@link AT_ONCE} at a time. Returns the results in the order of the items. */
-async function eachOf<T, R>(items: readonly T[], task: (item: T) => Promise<R>): Promise<R[]> {
+export async function eachOf<T, R>(items: readonly T[], task: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   let next = 0
   const worker = async (): Promise<void> => {

@@ -1,12 +1,15 @@
-import { type PowerState, parseDuration } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, type PowerState, parseDuration } from '@open-terrain/constructs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf } from '../operator/base/messages.ts'
 import { fromTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
+import { confirm } from './confirm.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { extendLabs } from './extend-labs.ts'
 import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
+import { PREVIEW_FORMS, type PreviewForm, previewPolicy } from './preview-policy.ts'
+import { type RenewVerb, renewLabs } from './renew-labs.ts'
 import { OUTPUTS, type Output, showLabs } from './show-labs.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
 import { switchLabs } from './switch-labs.ts'
@@ -31,6 +34,18 @@ interface ExtendFlags extends VerbFlags {
   readonly until?: number
 }
 
+interface RenewFlags extends SwitchFlags {
+  readonly vm: readonly string[]
+  readonly dryRun?: boolean
+}
+
+interface PruneFlags {
+  readonly dryRun?: boolean
+  readonly set: readonly string[]
+  readonly operatorNamespace: string
+  readonly output: PreviewForm
+}
+
 const SELECTOR = ['-l, --selector <labels>', 'labs with these labels, as kubectl takes them: course=net-1'] as const
 const WAIT_MS = 15 * 60_000
 
@@ -43,7 +58,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
-      'Looks at labs of Open Terrain, switches them on and off, and extends them, with the rights of the caller. Also: kubectl ot',
+      'Looks at labs of Open Terrain, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
     )
     .option('--kubeconfig <file>', 'default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
@@ -113,6 +128,34 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   )
   powerVerb('start', 'Running', 'switches labs on again')
 
+  const renewVerb = (name: RenewVerb, description: string) =>
+    verb(name, description)
+      .addOption(
+        new Option('--vm <name>', 'this machine of each lab alone; may be repeated')
+          .argParser(several)
+          .default([], 'all'),
+      )
+      .option('--dry-run', 'show what would be lost, and do nothing')
+      .option('-w, --wait', 'wait until each machine has its new disk and is Ready')
+      .addOption(new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(WAIT_MS, '15m'))
+      .addHelpText(
+        'after',
+        `\nExamples:\n  ot ${name} lab-035 --dry-run\n  ot ${name} lab-035 --vm router --wait\n  ot ${name} -l course=net-1 --yes`,
+      )
+      .action((names: string[], { wait, timeout, vm, dryRun, yes, all, selector, output }: RenewFlags) =>
+        connected(async (client) => {
+          const choice = { names, ...(selector !== undefined && { selector }), ...(all && { all }) }
+          const how = { vms: vm, isDryRun: dryRun === true, isConfirmed: yes === true, output }
+          const waitMs = wait === true ? { waitMs: timeout } : {}
+          return await renewLabs({ ...surroundings, client }, name, { ...choice, ...how, ...waitMs })
+        }),
+      )
+  renewVerb(
+    'rebuild',
+    'makes the disks of machines again that are lost, or of an earlier spec; what is on them is lost',
+  )
+  renewVerb('reset', 'sets machines back to their images: all disks are made again; what is on them is lost')
+
   verb('extend', 'gives labs a later end; one that has ended is switched on by that')
     .addOption(
       new Option('--by <duration>', 'later than its end, or than now: 24h').argParser(duration).conflicts('until'),
@@ -132,6 +175,39 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
       }),
     )
 
+  program
+    .command('prune')
+    .description(
+      'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',
+    )
+    .option('--dry-run', 'has to be said: the operator deletes by itself, as the policy says')
+    .addOption(
+      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
+        .argParser(several)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--operator-namespace <name>', 'where the policy is')
+        .env('OPERATOR_NAMESPACE')
+        .default(OPERATOR_NAMESPACE),
+    )
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(PREVIEW_FORMS).default('table'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot prune --dry-run --set unreferencedTTL=0s\n  ot prune --dry-run --set workspaceLifetime=72h',
+    )
+    .action(({ dryRun, set, operatorNamespace: namespace, output }: PruneFlags) =>
+      connected(async (client) => {
+        if (dryRun !== true)
+          throw new CommandError(
+            'usage',
+            'prune only shows: say --dry-run; the operator deletes images itself, as the policy says',
+          )
+        print(await previewPolicy(client, { namespace, changes: set, output }, surroundings.clock.now()))
+        return EXIT_CODES.done
+      }),
+    )
+
   try {
     await program.parseAsync(argv, { from: 'user' })
     return code
@@ -143,12 +219,8 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   }
 }
 
-/** Throws a CommandError unless somebody says yes. */
-async function confirm({ ask }: Surroundings, question: string): Promise<void> {
-  if (ask === undefined)
-    throw new CommandError('declined', `nobody is at a terminal to be asked "${question}": say --yes`)
-  const answer = await ask(`${question} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('declined', 'nothing was done')
+function several(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text]
 }
 
 function duration(text: string): number {

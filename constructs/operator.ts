@@ -14,6 +14,7 @@ export {
 export { ipText, isOverlapping, parseIp } from './api/ip-address.ts'
 export { FINALIZERS, LAB_ISOLATION, MANAGER, PLACEMENT_GATE, SHARED_LABEL } from './api/labels.ts'
 export { isWindows, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
+export { keysOfNoLabel } from './api/machine-placement.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { type OverrideNode, verdictOn, verdictOnField } from './api/override-verdicts.ts'
 export {

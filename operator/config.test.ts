@@ -17,6 +17,7 @@ const ALL = {
   LEASE_RETRY_PERIOD: '0.2',
   API_REQUESTS_PER_SECOND: '50',
   API_REQUEST_BURST: '60',
+  LAB_CLASS_LABEL: 'example.com/course',
   LOG_LEVEL: 'debug',
 }
 
@@ -27,6 +28,7 @@ describe('the environment', () => {
       namespace: 'sync-operator',
       cdiNamespace: 'cdi',
       kubevirtNamespace: 'kubevirt',
+      labClassLabel: undefined,
       podName: hostname(),
       metricsAddress: undefined,
       healthAddress: undefined,
@@ -43,6 +45,7 @@ describe('the environment', () => {
     expect(config).toEqual({
       kubeconfig: '/k',
       namespace: 'ns',
+      labClassLabel: 'example.com/course',
       podName: 'pod',
       cdiNamespace: 'openshift-cnv',
       kubevirtNamespace: 'openshift-cnv',
@@ -67,6 +70,7 @@ describe('the environment', () => {
     [{ LEASE_RENEW_DEADLINE: '-1' }, 'LEASE_RENEW_DEADLINE'],
     [{ API_REQUESTS_PER_SECOND: '0' }, 'API_REQUESTS_PER_SECOND'],
     [{ API_REQUEST_BURST: 'many' }, 'API_REQUEST_BURST'],
+    [{ LAB_CLASS_LABEL: 'a course' }, 'LAB_CLASS_LABEL'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
     [{ LEASE_DURATION: '5s' }, 'LEASE_RENEW_DEADLINE'],
     [{ LEASE_RETRY_PERIOD: '10s' }, 'LEASE_RETRY_PERIOD'],
@@ -80,7 +84,23 @@ describe('the environment', () => {
 })
 
 describe('the variables that people add to the pods', () => {
-  const VALUES = ['', '0', '-1', '5', '9s', '20s', '500ms', 'soon', 'debug', 'verbose', 'true', 'no', '1e3', 'Infinity']
+  const VALUES = [
+    '',
+    '0',
+    '-1',
+    '5',
+    '9s',
+    '20s',
+    '500ms',
+    'soon',
+    'debug',
+    'verbose',
+    'true',
+    'no',
+    '1e3',
+    'Infinity',
+    'a/b/c',
+  ]
   const NAMES = ['LEASE_DURATION', 'LEASE_RENEW_DEADLINE', 'LEASE_RETRY_PERIOD', 'API_REQUESTS_PER_SECOND']
   const starts = (env: Record<string, string>) => {
     try {
@@ -90,7 +110,7 @@ describe('the variables that people add to the pods', () => {
     }
   }
 
-  it.each([...NAMES, 'API_REQUEST_BURST', 'LOG_LEVEL', 'SERVE_CACHES', 'OTHER'])(
+  it.each([...NAMES, 'API_REQUEST_BURST', 'LOG_LEVEL', 'SERVE_CACHES', 'LAB_CLASS_LABEL', 'OTHER'])(
     'are refused by the constructs exactly where the operator would not start: %s',
     (name) => {
       const judged = VALUES.map((value) => [value, variableProblems({ [name]: value }).length === 0])

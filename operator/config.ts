@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { parseDuration } from '@open-terrain/constructs'
+import { keysOfNoLabel } from '@open-terrain/constructs/operator'
 import { z } from 'zod'
 
 export type OperatorConfig = ReturnType<typeof readConfig>
@@ -42,6 +43,10 @@ const environment = z.object({
   CDI_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'cdi'),
   /** Namespace of KubeVirt: the Lease of virt-controller shows whether it works. */
   KUBEVIRT_NAMESPACE: blankIsAbsent.transform((text) => text ?? 'kubevirt'),
+  /** Key of the label of Workspaces that names their class; undefined: metrics tell no classes apart. */
+  LAB_CLASS_LABEL: blankIsAbsent.refine((key) => key === undefined || keysOfNoLabel({ [key]: '' }).length === 0, {
+    error: 'must be the key of a label, such as course or example.com/course',
+  }),
   POD_NAME: blankIsAbsent.transform((text) => text ?? hostname()),
   /** `host:port` or `:port`; undefined: no listener. */
   METRICS_ADDRESS: blankIsAbsent,
@@ -77,6 +82,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>) {
   return {
     kubeconfig: data.KUBECONFIG,
     namespace: data.OPERATOR_NAMESPACE,
+    labClassLabel: data.LAB_CLASS_LABEL,
     podName: data.POD_NAME,
     cdiNamespace: data.CDI_NAMESPACE,
     kubevirtNamespace: data.KUBEVIRT_NAMESPACE,

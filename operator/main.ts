@@ -65,6 +65,7 @@ async function main(): Promise<void> {
     namespace: config.namespace,
     cdiNamespace: config.cdiNamespace,
     kubevirtNamespace: config.kubevirtNamespace,
+    classLabel: config.labClassLabel,
     identity: `${config.podName}_${randomUUID().slice(0, 8)}`,
     lease: config.lease,
     metrics,

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { DATA_SYNC_PHASES } from '@open-terrain/constructs'
+import { DATA_SYNC_PHASES, type Policy } from '@open-terrain/constructs'
 import { clusterCaches } from './cluster/caches.ts'
 import { NEIGHBOURS } from './cluster/neighbour-facts.ts'
 import { Neighbours } from './cluster/neighbours.ts'
@@ -14,8 +14,9 @@ import { ImageCaches } from './controllers/vm-disk-image/caches.ts'
 import { ImageController } from './controllers/vm-disk-image/controller.ts'
 import { noteOnDeletions } from './controllers/vm-disk-image/decide/expiry.ts'
 import { ImageMetrics } from './controllers/vm-disk-image/image-metrics.ts'
-import { WorkspaceCaches } from './controllers/workspace/caches.ts'
+import { parsedWorkspaceSpec, WorkspaceCaches } from './controllers/workspace/caches.ts'
 import { WorkspaceController } from './controllers/workspace/controller.ts'
+import { noteOnEnds } from './controllers/workspace/decide/policy-ends.ts'
 import { WorkspaceReferences } from './controllers/workspace/references.ts'
 import { WorkspaceMetrics } from './controllers/workspace/workspace-metrics.ts'
 import type { ClaimsOn, ReferenceSource } from './images/references.ts'
@@ -25,7 +26,7 @@ import { PolicyWatch } from './policy-watch.ts'
 import type { Basics } from './runtime/basics.ts'
 import { CacheBudget } from './runtime/cache-budget.ts'
 import { type CacheDigest, digestOf, selectedKind } from './runtime/cache-digest.ts'
-import { EventRecorder } from './runtime/event-recorder.ts'
+import { type EventNote, EventRecorder } from './runtime/event-recorder.ts'
 import { LeaderElector, type LeaseTimings } from './runtime/leader.ts'
 import { RuntimeMetrics } from './runtime/metrics.ts'
 import { PhaseGauge } from './runtime/phase-gauge.ts'
@@ -46,6 +47,8 @@ export interface OperatorOptions extends Basics {
   readonly cdiNamespace?: string
   /** Namespace of KubeVirt. Default `kubevirt`. */
   readonly kubevirtNamespace?: string
+  /** Key of the label of Workspaces by whose values metrics count them. Default: they do not. */
+  readonly classLabel?: string | undefined
   /** Identifies this process. Must be unique. */
   readonly identity: string
   readonly lease: LeaseTimings
@@ -75,7 +78,7 @@ export class OperatorReplica {
   #isSynced = false
 
   constructor(options: OperatorOptions) {
-    const { client, clock, random, log, namespace, identity } = options
+    const { client, clock, random, log, namespace, identity, classLabel } = options
     const basics = { client, clock, random, log }
     this.#options = options
     this.metrics = options.metrics ?? new RuntimeMetrics()
@@ -95,8 +98,8 @@ export class OperatorReplica {
       phases: new PhaseGauge(registry, 'ot_data_sync_phase', 'DataSyncs by phase', Object.keys(DATA_SYNC_PHASES)),
     }
     this.#workspaces = {
-      caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster),
-      metrics: new WorkspaceMetrics(registry, clock),
+      caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster, classLabel),
+      metrics: new WorkspaceMetrics(registry, clock, classLabel),
     }
     this.metrics.observeCaches(reflectors)
     this.metrics.counted(
@@ -154,8 +157,7 @@ export class OperatorReplica {
 
   async #lead(term: AbortSignal, hadPredecessor: boolean): Promise<void> {
     const { client, namespace, cdiNamespace, kubevirtNamespace, identity, serverNow } = this.#options
-    this.#policy.effectOf = (before, after) =>
-      noteOnDeletions([...this.#images.caches.images.values()], before, after, this.#services.clock.now())
+    this.#policy.effectsOf = (before, after) => this.#effectsOf(before, after)
     this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
     this.#policy.repeatNotes()
     const status = new PolicyStatus({ ...this.#services, namespace, verdict: () => this.#policy.verdict })
@@ -188,10 +190,24 @@ export class OperatorReplica {
       const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces, serverNow })
       await Promise.all([neighbours, images, machines, dataSyncs, workspaces, status].map((one) => one.run(term)))
     } finally {
-      this.#policy.effectOf = undefined
+      this.#policy.effectsOf = undefined
       this.#policy.onNote = undefined
       this.#policy.onVerdict = undefined
       this.#neighbours = undefined
     }
+  }
+
+  /** Returns what a change of the policy deletes, or gives an end. */
+  #effectsOf(before: Policy, after: Policy): readonly EventNote[] {
+    const now = this.#services.clock.now()
+    const images = [...this.#images.caches.images.values()]
+    const workspaces = Array.from(this.#workspaces.caches.workspaces.values(), (workspace) => ({
+      workspace,
+      spec: parsedWorkspaceSpec(workspace),
+    }))
+    const serverNow = this.#options.serverNow() ?? now
+    return [noteOnDeletions(images, before, after, now), noteOnEnds(workspaces, before, after, serverNow)].flatMap(
+      (note) => note ?? [],
+    )
   }
 }

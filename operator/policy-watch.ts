@@ -49,7 +49,7 @@ export class PolicyWatch {
   /** Set only while this process leads. */
   onVerdict: (() => void) | undefined
   /** Returns what to tell of a change. Set only while this process leads. */
-  effectOf: ((before: Policy, after: Policy) => EventNote | undefined) | undefined
+  effectsOf: ((before: Policy, after: Policy) => readonly EventNote[]) | undefined
   /** Set only while this process leads: one replica is enough to notify users. */
   onNote: ((subject: KubeObject, note: EventNote) => void) | undefined
 
@@ -112,7 +112,7 @@ export class PolicyWatch {
     const isConcurrencyUsable = 'concurrency' in after.data && !problems.some(({ key }) => key === 'concurrency')
     this.#isConcurrencyKnown ||= isConcurrencyUsable
     const isLimitAlone = isDeepStrictEqual({ ...policy, concurrency: 0 }, { ...this.#policy, concurrency: 0 })
-    const effect = this.effectOf?.(this.#policy, policy)
+    const effects = this.effectsOf?.(this.#policy, policy) ?? []
     this.#policy = policy
     this.#options.onValid(problems.length === 0)
     const notes = notesOn(problems)
@@ -120,7 +120,7 @@ export class PolicyWatch {
     this.#problems = notes.map(({ message }) => message)
     this.#record(after, notes)
     if (isMended) this.onNote?.(after, MENDED)
-    if (effect !== undefined) this.onNote?.(after, effect)
+    for (const effect of effects) this.onNote?.(after, effect)
     this.onVerdict?.()
     this.#options.log.info({ concurrency: this.limit(undefined), problems: problems.length }, 'policy in force')
     for (const listener of this.#listeners) listener({ isLimitAlone })

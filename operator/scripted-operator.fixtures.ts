@@ -5,7 +5,7 @@ import { fakeLog } from './runtime/fake-log.fixtures.ts'
 /** Returns a whole operator with the clock of its client and the production lease timings. It does nothing until it is run. */
 export function scriptedOperator(
   client: ScriptedClient,
-  more: Pick<OperatorOptions, 'largePartsMax'> = {},
+  more: Pick<OperatorOptions, 'largePartsMax' | 'classLabel'> = {},
 ): OperatorReplica {
   return new OperatorReplica({
     ...more,

@@ -21,7 +21,7 @@ const TASKS = {
   gen: ['crds-gen/main.ts'],
   image: ['tooling/image/main.ts'],
   operator: ['operator/main.ts'],
-  prune: ['tooling/prune.ts'],
+  prune: ['cli/main.ts', 'prune'],
   sandbox: ['sandbox/main.ts'],
   sbom: ['tooling/sbom.ts'],
   simulate: ['test/simulation/main.ts'],

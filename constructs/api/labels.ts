@@ -56,10 +56,7 @@ export const ANNOTATIONS = {
    * its guest ran from.
    */
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
-  /**
-   * On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value has the root disk replaced by a new one, made from the image
-   * that the spec names now.
-   */
+  /** On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value sets a machine back to its image. */
   resetRequestedAt: 'pelotech.ot/reset-requested-at',
   /**
    * On a Workspace. Set by people: a new value has the roles of its machines played again that failed, or were never played, and those for each start.

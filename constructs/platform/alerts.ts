@@ -21,6 +21,8 @@ export interface Alert {
 }
 
 const HOUR_SECONDS = 3_600
+/** Three workspaces are deleted in a minute: a class of 30 takes this long. */
+const OVERDUE_SECONDS = 600
 const DAY_SECONDS = 24 * HOUR_SECONDS
 const TIB = 2 ** 40
 
@@ -272,6 +274,14 @@ export const ALERTS = {
     summary: '{{ $value }} workspaces are about to be deleted, with their disks and volumes',
     description:
       'The end of these workspaces is near, and their spec.onExpiry is Delete. What is on their disks and volumes is then gone.',
+  },
+  WorkspaceOverdue: {
+    severity: 'warning',
+    expr: 'max by (namespace) (ot_workspace_longest_overdue_seconds)',
+    above: OVERDUE_SECONDS,
+    for: '5m',
+    summary: 'A workspace runs on {{ $value | humanizeDuration }} after its end',
+    description: 'It should have been switched off or deleted then.',
   },
   MachineWaiting: {
     severity: 'warning',

@@ -1,5 +1,6 @@
 import { parseDuration } from '../api/duration.ts'
 import { LAB_ISOLATION } from '../api/labels.ts'
+import { keysOfNoLabel } from '../api/machine-placement.ts'
 import { OPERATOR_NAMESPACE, POLICY_DEFAULTS } from '../api/policy.ts'
 import { parseMilliQuantity } from '../api/quantity.ts'
 import type { NetworkPoliciesOptions } from './network-policies.ts'
@@ -116,6 +117,10 @@ const VARIABLES: Readonly<Record<string, Rule>> = {
   LEASE_RETRY_PERIOD: DURATION,
   API_REQUESTS_PER_SECOND: POSITIVE,
   API_REQUEST_BURST: POSITIVE,
+  LAB_CLASS_LABEL: [
+    'must be the key of a label, such as course or example.com/course',
+    (value) => keysOfNoLabel({ [value]: '' }).length === 0,
+  ],
   SERVE_CACHES: ['must be true or false', (value) => ['true', 'false'].includes(value)],
   KUBECONFIG: ['must be left out: the pods have a ServiceAccount, and no file', () => false],
 }

@@ -1,5 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
+/** One series of a gauge. */
+interface Row {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
 /** Creates the metrics of one registry. */
 export class Meters {
   readonly registry: Registry
@@ -31,6 +37,14 @@ export class Meters {
       gauge.reset()
       for (const sort of all) gauge.set({ [label]: sort }, 0)
       for (const sort of sorts()) gauge.inc({ [label]: sort })
+    })
+  }
+
+  /** Adds a gauge with several labels, computed when it is scraped. A series that is not among the rows is gone. */
+  tabled(name: string, help: string, labels: readonly string[], rows: () => Iterable<Row>): void {
+    this.#computed(name, help, [...labels], (gauge) => {
+      gauge.reset()
+      for (const row of rows()) gauge.set({ ...row.labels }, row.value)
     })
   }
 

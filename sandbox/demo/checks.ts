@@ -15,7 +15,7 @@ import {
   watchLedger,
   watchTransfers,
 } from './timeline.ts'
-import { goesWithAll, standsUpAsOne } from './workspace-checks.ts'
+import { goesWithAll, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
 
 /** Checks all promises, in the order of the summary. */
 export function check(evidence: Evidence): Check[] {
@@ -37,6 +37,7 @@ export function check(evidence: Evidence): Check[] {
     diesAfterItsUsers(evidence),
     preloadsARelease(evidence),
     standsUpAsOne(evidence),
+    switchesOffAndOn(evidence),
     goesWithAll(evidence),
     operatorEnded(evidence),
   ]

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { WORKSPACE_NAME } from './cast.ts'
 import type { Evidence } from './evidence.ts'
 import type { Entry, Fact } from './facts.ts'
-import { goesWithAll, standsUpAsOne } from './workspace-checks.ts'
+import { goesWithAll, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const KINDS = ['Namespace', 'Image', 'Network', 'Volume', 'Ansible', 'ContainerCluster', 'VirtualMachine']
 const components = (phase = 'Ready') => KINDS.map((kind) => ({ kind, name: 'a', phase, reason: phase }))
-const workspace = (phase: string, ready: string, more: object = {}, of: object[] = components()) => ({
+const workspace = (phase: string, ready: string, more: object = {}, of: object[] = components(), reason = phase) => ({
   kind: 'workspace',
   metadata: { name: WORKSPACE_NAME, uid: 'w', ...more },
-  status: { phase, ready, components: of },
+  status: { phase, reason, ready, components: of },
 })
 const image = (isReady: boolean) => ({
   kind: 'image',
@@ -37,9 +37,13 @@ const STORY = {
   'pod created': pod,
   'machine ready': machine('Ready'),
   'workspace ready': workspace('Ready', '7/7'),
+  'first pod gone ✗': pod,
+  'workspace off': workspace('Ready', '7/7', {}, components(), 'Halted'),
+  'second pod created': { ...pod, metadata: { ...pod.metadata, name: 'q', uid: 'q' } },
+  'workspace on': workspace('Ready', '7/7'),
   'workspace deleted': workspace('Provisioning', '7/7', DELETED),
   'machine gone ✗': machine('Ready'),
-  'pod gone ✗': pod,
+  'pod gone ✗': { ...pod, metadata: { ...pod.metadata, name: 'q', uid: 'q' } },
   'workspace gone ✗': workspace('Provisioning', '7/7', DELETED),
 }
 type Moment = keyof typeof STORY
@@ -64,11 +68,19 @@ const swapped = (first: Moment, second: Moment) =>
     return one === second ? [first, STORY[first]] : [one, fact]
   })
 
+const neverReady = story.filter(
+  ([moment, fact]) => moment === 'workspace created' || (fact as Fact).kind !== 'workspace',
+)
+
 describe('a workspace that comes and goes', () => {
   it('holds when all of it came, and all of it went', () => {
     expect(standsUpAsOne(toEvidence(story))).toMatchObject({
       held: true,
       detail: '7 components of 7 kinds, demo-vmdi first; Ready 60 ms after it was created, told in 2 steps',
+    })
+    expect(switchesOffAndOn(toEvidence(story))).toMatchObject({
+      held: true,
+      detail: 'pods stopped: 1; the machine and its disk stayed; Ready again 20 ms after it was off',
     })
     expect(goesWithAll(toEvidence(story))).toMatchObject({
       held: true,
@@ -77,7 +89,7 @@ describe('a workspace that comes and goes', () => {
   })
 
   it.each<[string, readonly (readonly [string, object])[], string]>([
-    ['was never Ready', without('workspace ready'), 'it was never seen that the workspace was Ready'],
+    ['was never Ready', neverReady, 'it was never seen that the workspace was Ready'],
     ['had its machine before its image', swapped('image ready', 'machine created'), 'its machine was created before'],
     [
       'lacks a kind',
@@ -99,6 +111,21 @@ describe('a workspace that comes and goes', () => {
     expect(standsUpAsOne(toEvidence(told))).toMatchObject({ held: false, detail: expect.stringContaining(problem) })
   })
 
+  it.each<[string, readonly (readonly [string, object])[], string]>([
+    ['was never off', without('workspace off'), 'it was never seen that the workspace was off'],
+    ['stayed off', without('workspace on'), 'it was never seen that the workspace was on again'],
+    ['ran on', swapped('first pod gone ✗', 'workspace off'), 'the workspace was off before its containers had stopped'],
+    [
+      'lost its machine',
+      story.flatMap((one) =>
+        one[0] === 'workspace on' ? [['machine lost ✗', machine('Ready')] as const, one] : [one],
+      ),
+      'its machine was deleted',
+    ],
+  ])('is not switched off and on where it %s', (_what, told, problem) => {
+    expect(switchesOffAndOn(toEvidence(told))).toMatchObject({ held: false, detail: expect.stringContaining(problem) })
+  })
+
   it.each<[string, Evidence, string]>([
     ['stays', toEvidence(without('workspace gone ✗')), 'it was never seen that the workspace was gone'],
     [
@@ -108,7 +135,7 @@ describe('a workspace that comes and goes', () => {
     ],
     [
       'leaves a pod',
-      toEvidence([...story, ['another pod', { ...pod, metadata: { ...pod.metadata, uid: 'q' } }]]),
+      toEvidence([...story, ['another pod', { ...pod, metadata: { ...pod.metadata, uid: 'r' } }]]),
       '1 of its pods are still there',
     ],
     ['leaves something', toEvidence(story, ['Secret a']), 'Secret a is left of it'],

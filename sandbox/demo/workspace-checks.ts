@@ -44,6 +44,31 @@ export function standsUpAsOne(evidence: Evidence): Check {
   return judge('workspace from nothing to Ready', problems, detail)
 }
 
+/** A lab that is off runs nothing and keeps its machine; switched on, it is Ready again, with other pods. */
+export function switchesOffAndOn(evidence: Evidence): Check {
+  const { workspaces, machines, pods } = traces(evidence)
+  const from = workspaces.findIndex(isReady)
+  const off = workspaces.slice(from).find(isHalted)
+  const after = workspaces.slice(off === undefined ? workspaces.length : workspaces.indexOf(off))
+  const on = after.find((entry) => isReady(entry) && !isHalted(entry))
+  const isBefore = (one: Entry, other: Entry | undefined) =>
+    other !== undefined && compareResourceVersions(one.revision, other.revision) < 0
+  const problems = outOfOrder([
+    ['the workspace was Ready', workspaces[from]],
+    ['its containers had stopped', pods.find(isGone)],
+    ['the workspace was off', off],
+    ['the workspace was on again', on],
+  ])
+  const runningAtOff = new Set(pods.filter((one) => isBefore(one, off)).map(({ fact }) => fact.metadata.uid))
+  const stopped = runningAtOff.size
+  for (const { fact } of pods.filter((one) => isGone(one) && isBefore(one, off))) runningAtOff.delete(fact.metadata.uid)
+  if (runningAtOff.size > 0) problems.push(`${runningAtOff.size} of its pods ran while it was off`)
+  if (machines.some((one) => isGone(one) && isBefore(one, on))) problems.push('its machine was deleted')
+  const ms = off && on && Math.round(on.at - off.at)
+  const detail = `pods stopped: ${stopped}; the machine and its disk stayed; Ready again ${ms} ms after it was off`
+  return judge('workspace off and on', problems, detail)
+}
+
 /** What was created for it is deleted, and what uses other things is deleted before those. Images have their own rule. */
 export function goesWithAll(evidence: Evidence): Check {
   const { workspaces, machines, pods, imageName } = traces(evidence)
@@ -90,6 +115,10 @@ function traces(evidence: Evidence) {
 
 function isReady({ fact }: Entry<WorkspaceFact>): boolean {
   return fact.status.phase === 'Ready'
+}
+
+function isHalted(entry: Entry<WorkspaceFact>): boolean {
+  return isReady(entry) && entry.fact.status.reason === 'Halted'
 }
 
 function isGone({ isDeleted }: Entry): boolean {

@@ -1,4 +1,4 @@
-import { LABELS } from '@open-terrain/constructs'
+import { LABELS, type PowerState } from '@open-terrain/constructs'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import * as types from '../../operator/kube/resource-types.ts'
@@ -48,15 +48,28 @@ export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
   localVolumeRoot: LOCAL_VOLUME_ROOT,
 }
 
-/** Creates a whole lab with one object, and deletes it again. */
+/** Creates a whole lab with one object, switches it off and on, and deletes it again. */
 export async function standUpWorkspace({ client, observer, cast, signal, say }: WorkspaceStage): Promise<WorkspaceEnd> {
   const performer = cast.find(({ role }) => role === 'workspace')
   if (performer === undefined) return { left: ['there was no workspace'] }
   await client.create(WORKSPACE, performer.manifest)
   say(`created Workspace ${WORKSPACE_NAME} (workspace.yaml of the examples), with its machine deployed`)
   const found = () => observer.workspace(WORKSPACE_NAME)
+  const switchTo = (powerState: PowerState) =>
+    client.mergePatch(WORKSPACE, { name: WORKSPACE_NAME }, { spec: { powerState } })
+  /** Undefined while it is on its way. */
+  const isOff = () => {
+    const { phase, reason } = found()?.status ?? {}
+    return phase === 'Ready' ? reason === 'Halted' : undefined
+  }
   await observer.until(`Workspace ${WORKSPACE_NAME} to be Ready`, signal, () => found()?.status.phase === 'Ready')
   const uid = found()?.metadata.uid ?? ''
+  await switchTo('Halted')
+  say(`switched Workspace ${WORKSPACE_NAME} off: guests and containers stop, disks, volumes and addresses stay`)
+  await observer.until(`Workspace ${WORKSPACE_NAME} to be off`, signal, () => isOff() === true)
+  await switchTo('Running')
+  say(`switched Workspace ${WORKSPACE_NAME} on again`)
+  await observer.until(`Workspace ${WORKSPACE_NAME} to be on`, signal, () => isOff() === false)
   await client.delete(WORKSPACE, { name: WORKSPACE_NAME }, { uid, propagationPolicy: 'Background' })
   say(`deleted Workspace ${WORKSPACE_NAME}, of which all ${found()?.status.counts?.total} components were ready`)
   await observer.until(`Workspace ${WORKSPACE_NAME} to be gone`, signal, () => found() === undefined)

@@ -12,6 +12,7 @@ import { measurePlan } from './figures/plan.ts'
 import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
 import { measureQueued, measureStored } from './figures/stored.ts'
+import { measureSwitched } from './figures/switched.ts'
 import { measureTakeOver } from './figures/take-over.ts'
 import { measureTenant } from './figures/tenant.ts'
 import { measureWorkspaces, type WorkspaceLoad } from './figures/workspaces.ts'
@@ -78,6 +79,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   machines: (tell) => measureMachines(MACHINES, tell),
   'data-syncs': (tell) => measureDataSyncs(DATA_SYNCS, tell),
   workspaces: (tell) => measureWorkspaces(WORKSPACES, tell),
+  switched: measureSwitched,
   plan: measurePlan,
   foreign: measureForeign,
   tenant: measureTenant,

@@ -11,6 +11,7 @@ import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } fr
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
+import type { Workspace } from '../harness/kinds.ts'
 import { silentLog } from '../harness/log.ts'
 import { Waiting } from '../harness/waiting.ts'
 import type { Download, Turn } from './queue-arithmetic.ts'
@@ -96,7 +97,7 @@ export class Observer implements AsyncDisposable {
   /** Uids of DataSyncs that have Succeeded. */
   readonly readyDataSyncs = new Set<string>()
   /** Existing workspaces, by name. */
-  readonly workspaces = new Map<string, { readonly phase: string | undefined; readonly total: number }>()
+  readonly workspaces = new Map<string, SeenWorkspace & Pick<SeenPhase, 'phase'>>()
   readonly images: Store<SeenImage>
   readonly dataVolumes: Store<SeenDataVolume>
   readonly #open = new Map<string, Created>()
@@ -118,9 +119,9 @@ export class Observer implements AsyncDisposable {
     this.#watch(DATA_SYNC, viewPhase, ({ metadata: { uid = '' }, phase }) => {
       if (phase === 'Succeeded') this.readyDataSyncs.add(uid)
     })
-    this.#watch(WORKSPACE, viewWorkspace, ({ metadata: { name }, phase, total }, _before, isDeleted) => {
+    this.#watch(WORKSPACE, viewWorkspace, ({ metadata: { name }, phase, reason, total }, _before, isDeleted) => {
       if (isDeleted) this.workspaces.delete(name)
-      else this.workspaces.set(name, { phase, total })
+      else this.workspaces.set(name, { phase, reason, total })
     })
     const selection = { namespace, fieldSelector: `metadata.name=${LEDGER_NAME}` }
     this.#watch(
@@ -279,9 +280,15 @@ function viewPhase(object: KubeObject): SeenPhase {
   }
 }
 
-function viewWorkspace(object: KubeObject): SeenPhase & { readonly total: number } {
-  const { status } = object as KubeObject & { readonly status?: { readonly counts?: { readonly total: number } } }
-  return { ...viewPhase(object), total: status?.counts?.total ?? 0 }
+interface SeenWorkspace {
+  readonly reason: string | undefined
+  /** Number of its components. */
+  readonly total: number
+}
+
+function viewWorkspace(object: KubeObject): SeenPhase & SeenWorkspace {
+  const { status } = object as Workspace
+  return { ...viewPhase(object), reason: status?.reason, total: status?.counts?.total ?? 0 }
 }
 
 function slim({ name, namespace, uid, resourceVersion }: KubeObject['metadata']): KubeObject['metadata'] {

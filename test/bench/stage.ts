@@ -1,4 +1,9 @@
-import { POLICY_NAME, type VMDiskImageSpecInput, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import {
+  POLICY_NAME,
+  type PowerState,
+  type VMDiskImageSpecInput,
+  type WorkspaceSpecInput,
+} from '@open-terrain/constructs'
 import { systemClock } from '../../operator/base/clock.ts'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
@@ -163,6 +168,12 @@ export class Stage implements AsyncDisposable {
       metadata: { name },
       spec,
     } as KubeObject)
+  }
+
+  async switchWorkspaces(prefix: string, count: number, powerState: PowerState): Promise<void> {
+    await inParallel(count, async (at) => {
+      await this.client.mergePatch(WORKSPACE, { name: `${prefix}-${at}` }, { spec: { powerState } })
+    })
   }
 
   async deleteWorkspaces(prefix: string, count: number): Promise<void> {

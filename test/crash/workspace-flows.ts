@@ -136,6 +136,19 @@ class PlayedWorkspace {
     if (pods.length !== 2) throw new Error(`played by ${pods.map(({ metadata }) => metadata.name)}`)
   }
 
+  /** Its end is announced, and comes. */
+  async end(onExpiry: 'Halt' | 'Delete'): Promise<void> {
+    await this.#workspaces.patch(this.name, { lifetime: '1h', onExpiry })
+    await this.#workspaces.untilWarned(this.name)
+    await this.#play.untilQuiet()
+    await this.#workspaces.letTwoHoursPass(this.name)
+    if (onExpiry === 'Delete') await this.#workspaces.untilGone(this.name)
+    else
+      await this.#workspaces.until(this.name, 'off', ({ status }) => {
+        return status?.phase === 'Ready' && status.reason === 'Expired'
+      })
+  }
+
   async delete(): Promise<void> {
     await this.#workspaces.delete(this.name)
   }
@@ -207,7 +220,16 @@ const roles = summary('a workspace whose machine has its roles played', (workspa
   ...statusWrites('Ready'),
 ])
 
-const deletion = summary('deletion of a workspace', (workspace) => workspace.delete(), [
+const halt = summary('a workspace that is switched off at its end', (workspace) => workspace.end('Halt'), [
+  // The warning, and that it has been seen.
+  ...statusWrites('Ready', 'Ready'),
+  ...times(2, 'patch deployments'),
+  'patch virtualmachines',
+  'patch virtualmachines.kubevirt.io',
+  ...statusWrites('Halting', 'Expired'),
+])
+
+const REMOVAL = [
   ...statusWrites('Deleting'),
   'delete virtualmachines',
   'delete virtualmachines.kubevirt.io',
@@ -221,6 +243,14 @@ const deletion = summary('deletion of a workspace', (workspace) => workspace.del
   ...times(NETWORKS, 'delete network-attachment-definitions'),
   'delete namespaces',
   'patch workspaces',
+]
+
+const end = summary('a workspace that is deleted at its end', (workspace) => workspace.end('Delete'), [
+  ...statusWrites('Ready', 'Ready'),
+  'delete workspaces',
+  ...REMOVAL,
 ])
 
-export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, roles, deletion]
+const deletion = summary('deletion of a workspace', (workspace) => workspace.delete(), REMOVAL)
+
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, roles, deletion, halt, end]

@@ -1,5 +1,6 @@
 import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
+import { isApiError } from '../../operator/kube/api-error.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ignoreNotFound } from './grounds.ts'
@@ -83,6 +84,28 @@ export class Workspaces extends WorldObjects<Workspace> implements AsyncDisposab
       `generation ${generation} of ${name}`,
       () => (this.get(name)?.metadata.generation ?? 0) >= generation,
     )
+  }
+
+  /** Resolves when the operator has seen that the warning before the end of a workspace is stored. */
+  async untilWarned(name: string): Promise<Workspace> {
+    return await this.until(name, 'warned', ({ status }) => status?.expiry?.noticeTime !== undefined)
+  }
+
+  /** Two hours pass: what is stored of the end of a workspace is as old as it would be then. */
+  async letTwoHoursPass(name: string): Promise<void> {
+    const { client } = this.world
+    const earlier = (text = '') => new Date(Date.parse(text) - 7_200_000).toISOString()
+    for (;;) {
+      const found = await client.get<Workspace>(WORKSPACE, { name })
+      const { expiresAt, expiry } = found.status as Required<NonNullable<Workspace['status']>>
+      const older = { expiresAt: earlier(expiresAt), expiry: { ...expiry, noticeTime: earlier(expiry.noticeTime) } }
+      try {
+        await client.replaceStatus(WORKSPACE, { ...found, status: { ...found.status, ...older } } as Workspace)
+        return
+      } catch (error) {
+        if (!isApiError(error, 'Conflict')) throw error
+      }
+    }
   }
 
   /** Returns a component of the current status. */

@@ -348,6 +348,16 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
     },
     silent: { none: { [`ot_workspace_secrets_lost_total{${NS},pod="a"}`]: '0x240' } },
   },
+  WorkspaceOverdue: {
+    fires: {
+      series: gauge('ot_workspace_longest_overdue_seconds', '0x4 3900'),
+      at: '10m',
+      labels: OPERATOR,
+      summary: 'A workspace runs on 1h 5m 0s after its end',
+      description: 'It should have been switched off or deleted then.',
+    },
+    silent: { 'one that waits for its turn': gauge('ot_workspace_longest_overdue_seconds', '300') },
+  },
   MachineWaiting: {
     fires: {
       ...machines.fires,

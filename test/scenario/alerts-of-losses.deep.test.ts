@@ -2,7 +2,9 @@ import { type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { PERSISTENT_VOLUME_CLAIM, SECRET, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
+import { WORKSPACE } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
+import { refuse } from '../harness/refusal.ts'
 import { SCRAPED_POLL, ScrapedOperator } from '../harness/scraped-operator.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import { resolvePrometheus } from '../monitoring/prometheus.ts'
@@ -16,10 +18,13 @@ const LAB = {
   secrets: [{ name: 'database', generate: [{ key: 'root' }] }],
   volumes: [{ name: 'data', size: '1Gi' }],
 }
-const WATCHED = ['DiskLost', 'ArtifactLost', 'VolumeLost', 'SecretLost', 'NeighbourAway'] as const satisfies AlertName[]
+const WATCHED = [
+  ...(['DiskLost', 'ArtifactLost', 'VolumeLost', 'SecretLost', 'NeighbourAway'] as const),
+  ...(['WorkspaceDeletion', 'WorkspaceOverdue'] as const),
+] satisfies AlertName[]
 
 it.skipIf(prometheus === undefined)(
-  'a Prometheus that scrapes the operator fires each loss, and a neighbour that is away while nothing waits for it',
+  'a Prometheus that scrapes the operator fires each loss, labs that go or outlive their end, and a neighbour that is away while nothing waits for it',
   async () => {
     if (prometheus === undefined) return
     await using labs = await Workspaces.start(cluster(), {}, { idle: true })
@@ -61,6 +66,25 @@ it.skipIf(prometheus === undefined)(
     await until('SecretLost', 'VolumeLost', 'ArtifactLost')
 
     await world.client.delete(PERSISTENT_VOLUME_CLAIM, { namespace: world.namespace, name: 'user-root' })
-    await until('SecretLost', 'VolumeLost', 'ArtifactLost', 'DiskLost')
+    const losses = ['SecretLost', 'VolumeLost', 'ArtifactLost', 'DiskLost'] as const
+    await until(...losses)
+
+    const ending = await labs.deploy('ending', { volumes: [], lifetime: '1h', onExpiry: 'Delete' })
+    await labs.untilWarned(ending.metadata.name)
+    await until(...losses, 'WorkspaceDeletion')
+    const { group, version, plural } = WORKSPACE
+    const message = 'no lab goes today'
+    const allow = await refuse(world.client, {
+      ...{ name: 'no-lab-goes', namespace: ending.metadata.name, unless: 'false', message },
+      rule: { apiGroups: [group], apiVersions: [version], operations: ['DELETE'], resources: [plural] },
+    })
+    const deletion = `/apis/${group}/${version}/${plural}/${ending.metadata.name}?dryRun=All`
+    const answer = async () => (await world.cluster.controlPlane.request('DELETE', deletion)).text
+    await expect.poll(answer, SCRAPED_POLL).toContain(message)
+    await labs.letTwoHoursPass(ending.metadata.name)
+    await until(...losses, 'WorkspaceDeletion', 'WorkspaceOverdue')
+    await allow()
+    await labs.untilGone(ending.metadata.name)
+    await until(...losses)
   },
 )

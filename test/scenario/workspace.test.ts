@@ -8,7 +8,7 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { conditionOf, WORKSPACE, type Workspace } from '../harness/kinds.ts'
+import { conditionOf } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
 // The default storage class makes this cluster unsuitable for other tests.
@@ -112,9 +112,7 @@ describe('the workspace of the proposal', () => {
       workspaces.deploy('deletes', { ...spec, lifetime: '1h', onExpiry: 'Delete' }),
     ])
     const names = [halts, deletes].map(({ metadata }) => metadata.name) as [string, string]
-    const warned = await Promise.all(
-      names.map((name) => workspaces.until(name, 'warned', ({ status }) => status?.expiry?.noticeTime !== undefined)),
-    )
+    const warned = await Promise.all(names.map((name) => workspaces.untilWarned(name)))
     for (const { metadata, status } of warned) {
       const noticedAfterMs = Date.parse(status?.expiry?.noticeTime ?? '') - Date.parse(metadata.creationTimestamp ?? '')
       expect(noticedAfterMs).toBeGreaterThanOrEqual(0)
@@ -122,18 +120,7 @@ describe('the workspace of the proposal', () => {
         3_600_000,
       )
     }
-    // Two hours pass: what is stored is as old as it would be then.
-    const earlier = (text = '') => new Date(Date.parse(text) - 7_200_000).toISOString()
-    for (const name of names) {
-      const found = await world.client.get<Workspace>(WORKSPACE, { name })
-      const { expiresAt, expiry } = found.status as Required<NonNullable<Workspace['status']>>
-      const status = {
-        ...found.status,
-        expiresAt: earlier(expiresAt),
-        expiry: { ...expiry, noticeTime: earlier(expiry.noticeTime) },
-      }
-      await world.client.replaceStatus(WORKSPACE, { ...found, status } as Workspace)
-    }
+    for (const name of names) await workspaces.letTwoHoursPass(name)
     await workspaces.until(names[0], 'off', ({ status }) => status?.phase === 'Ready' && status.reason === 'Expired')
     await workspaces.untilGone(names[1])
     const pods = [...world.mirror.pods.values()].filter((pod) => names.includes(pod.metadata.namespace ?? ''))

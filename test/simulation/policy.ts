@@ -87,6 +87,8 @@ export class Policy implements Actor {
       retryBackoffDuration: '5s',
       attemptTimeout: objects.policyData(this.#plan)['attemptTimeout'] ?? '',
       keepSourceVolume: keepSourceVolume === 'false' ? 'false' : 'true',
+      // A lab that is still on stays on.
+      ...('workspaceLifetime' in this.#data && { workspaceLifetime: '' }),
     })
   }
 

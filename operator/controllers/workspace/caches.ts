@@ -17,14 +17,20 @@ export const BY_IMAGE_NAME = 'image name'
 /** Index over workspaces: `<namespace>/<name>` of the Secrets that they have copies of. */
 export const BY_SECRET_SOURCE = 'secret source'
 
-const OWN = ownKind<WorkspaceView, WorkspaceSpec>({
-  type: WORKSPACE,
-  parse: parseWorkspaceSpec,
-  max: 1_500_000,
-  matters: { annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.resetRequestedAt, ANNOTATIONS.playRequestedAt] },
-  references: referencesIn,
-  withoutRoom: 'aside',
-})
+/** @param classLabel key of a label that is kept too, for metrics alone */
+const ownWith = (classLabel?: string) =>
+  ownKind<WorkspaceView, WorkspaceSpec>({
+    type: WORKSPACE,
+    parse: parseWorkspaceSpec,
+    max: 1_500_000,
+    matters: {
+      annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.resetRequestedAt, ANNOTATIONS.playRequestedAt],
+      ...(classLabel !== undefined && { labels: [classLabel] }),
+    },
+    references: referencesIn,
+    withoutRoom: 'aside',
+  })
+const OWN = ownWith()
 
 export const { view: viewWorkspace, parsed: parsedWorkspaceSpec } = OWN
 
@@ -46,14 +52,21 @@ export class WorkspaceCaches {
   readonly reflectors: Reflectors
   readonly renderings: Renderings
 
-  constructor(reflectors: Reflectors, images: Readable<ImageView>, machines: Machines, cluster: ClusterCaches) {
+  /** @param classLabel key of the label by whose values metrics count labs */
+  constructor(
+    reflectors: Reflectors,
+    images: Readable<ImageView>,
+    machines: Machines,
+    cluster: ClusterCaches,
+    classLabel?: string,
+  ) {
     this.reflectors = reflectors
     this.images = images
     this.machines = machines
     this.cluster = cluster
     this.childCaches = new WorkspaceChildCaches(reflectors)
     this.renderings = new Renderings(reflectors.budget.max / 2)
-    OWN.keepIn(this.workspaces, reflectors)
+    ownWith(classLabel).keepIn(this.workspaces, reflectors)
     this.workspaces.onChange(() => this.childCaches.need())
   }
 }

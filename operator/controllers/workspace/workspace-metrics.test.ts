@@ -42,3 +42,32 @@ describe('a play', () => {
     })
   })
 })
+
+describe('a lab that runs on after its end', () => {
+  const expiry = { source: 'lifetime', value: '1h' } as const
+  const expiresAt = '1970-01-01T00:00:10Z'
+  const overdueOf = async (status: WorkspaceStatus, deletionTimestamp?: string) => {
+    const registry = new Registry()
+    const metrics = new WorkspaceMetrics(registry, { now: () => 100_000 })
+    metrics.readFrom(() => [{ metadata: { name: 'lab', ...(deletionTimestamp && { deletionTimestamp }) }, status }])
+    return (await registry.getSingleMetric('ot_workspace_longest_overdue_seconds')?.get())?.values[0]?.value
+  }
+
+  it.each<[string, WorkspaceStatus, number]>([
+    ['is late', { expiresAt, expiry }, 90],
+    [
+      'is late where it is off and is to be deleted',
+      { expiresAt, expiry: { ...expiry, ended: true, announced: 'Delete' } },
+      90,
+    ],
+    ['is not late where it is off', { expiresAt, expiry: { ...expiry, ended: true } }, 0],
+    ['is not late before its end', { expiresAt: '1970-01-01T00:02:00Z', expiry }, 0],
+    ['is not late without an end', {}, 0],
+  ])('%s', async (_what, status, seconds) => {
+    expect(await overdueOf(status)).toBe(seconds)
+  })
+
+  it('is not late where it is being deleted', async () => {
+    expect(await overdueOf({ expiresAt, expiry }, '1970-01-01T00:00:20Z')).toBe(0)
+  })
+})

@@ -2,7 +2,10 @@ import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs
 import { EXPIRY_ACTIONS, type PlayRecord } from '@open-terrain/constructs/operator'
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
-import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
+import { fromTime } from '../../base/time.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import { LAB_STATES, type LabClass, labClasses, MACHINE_STATES } from './decide/classes.ts'
 import { DATA_LOST } from './decide/component.ts'
 import { volumeIdOf } from './decide/components/volume.ts'
 import { secretsLosingMore } from './decide/generated-keys.ts'
@@ -10,12 +13,17 @@ import { secretsLosingMore } from './decide/generated-keys.ts'
 const NONE: ReadonlySet<string> = new Set()
 const ENDED: readonly PlayRecord['phase'][] = ['Succeeded', 'Failed']
 
+interface Counted extends Pick<KubeObject, 'metadata'> {
+  readonly status: WorkspaceStatus
+}
+
 /** Metrics of workspaces. Gauges are computed when they are scraped. Counters count what the cache shows, so a lost response does not change them. */
-export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }> {
+export class WorkspaceMetrics extends PhaseGauge<Counted> {
   readonly #lost: Readonly<Record<(typeof DATA_LOST)[number], Counter>>
   readonly #plays: Counter
 
-  constructor(registry: Registry, clock: Pick<Clock, 'now'>) {
+  /** @param classLabel key of the label by whose values labs are counted. Undefined: they are not */
+  constructor(registry: Registry, clock: Pick<Clock, 'now'>, classLabel?: string) {
     super(registry, 'ot_workspace_phase', 'Workspaces by phase', Object.keys(WORKSPACE_PHASES))
     this.observeLongestWait(
       'ot_workspace_longest_wait_seconds',
@@ -29,6 +37,12 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
       () => Array.from(this.objects()).flatMap(announcedFor),
       EXPIRY_ACTIONS,
     )
+    this.meters.observed(
+      'ot_workspace_longest_overdue_seconds',
+      'For how long the Workspace whose end is longest over has been running on; 0 where there is none',
+      () => longestOverdueSeconds(this.objects(), clock.now()),
+    )
+    this.#observeClasses(() => (classLabel === undefined ? [] : labClasses(this.objects(), classLabel)))
     this.#lost = {
       VolumeLost: this.meters.counter(
         'ot_workspace_volumes_lost_total',
@@ -44,6 +58,32 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
       'Plays of roles on machines of Workspaces that have ended',
       'play',
       'result',
+    )
+  }
+
+  #observeClasses(classes: () => readonly LabClass[]): void {
+    this.meters.tabled('ot_class_workspaces', 'Workspaces by class and state', ['class', 'state'], () =>
+      classes().flatMap(({ value, labs }) =>
+        LAB_STATES.map((state) => ({ labels: { class: value, state }, value: labs[state] })),
+      ),
+    )
+    this.meters.tabled(
+      'ot_class_machines',
+      'Machines of Workspaces that are deployed, by class and state',
+      ['class', 'state'],
+      () =>
+        classes().flatMap(({ value, machines }) =>
+          MACHINE_STATES.map((state) => ({ labels: { class: value, state }, value: machines[state] })),
+        ),
+    )
+    this.meters.tabled(
+      'ot_class_members_outdated',
+      'Members of Workspaces that are of an earlier spec, by class, where there are any',
+      ['class'],
+      () =>
+        classes().flatMap(({ value, outdated }) =>
+          outdated === undefined ? [] : [{ labels: { class: value }, value: outdated }],
+        ),
     )
   }
 
@@ -73,10 +113,21 @@ export class WorkspaceMetrics extends PhaseGauge<Pick<Waiter, 'metadata'> & { re
   }
 }
 
+/** Returns for how many seconds the workspace that is longest past its end is neither switched off nor being deleted; 0 if none is. */
+function longestOverdueSeconds(workspaces: Iterable<Counted>, now: number): number {
+  let longest = 0
+  for (const { metadata, status } of workspaces) {
+    const { expiry, expiresAt } = status
+    const isOver = metadata.deletionTimestamp !== undefined || (expiry?.ended === true && expiry.announced !== 'Delete')
+    if (expiry !== undefined && !isOver) longest = Math.max(longest, now - (fromTime(expiresAt) ?? now))
+  }
+  return longest / 1_000
+}
+
 /** Returns what is going to happen to a workspace, if that has been announced. */
-function announcedFor({ metadata, status }: Pick<Waiter, 'metadata'> & { readonly status: WorkspaceStatus }): string[] {
+function announcedFor({ metadata, status }: Counted): string[] {
   const { announced, ended } = status.expiry ?? {}
-  const isOver = metadata?.deletionTimestamp !== undefined || (ended === true && announced === 'Halt')
+  const isOver = metadata.deletionTimestamp !== undefined || (ended === true && announced === 'Halt')
   return announced === undefined || isOver ? [] : [announced]
 }
 

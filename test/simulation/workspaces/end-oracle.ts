@@ -45,7 +45,10 @@ export class EndOracle extends WitnessOracle<World> {
     if (isOver && then !== undefined) this.#judgeEnd(then, 'Halt', report)
     const { uid = '' } = object.metadata
     if (isGoing) this.#warnings.delete(uid)
-    else this.#note(now, uid)
+    else {
+      this.#note(now, uid)
+      if (isOperator(actor)) judgeSource(now, report)
+    }
     if (then?.metadata.generation !== now.metadata.generation) this.#expectWarning(now)
   }
 
@@ -77,8 +80,12 @@ export class EndOracle extends WitnessOracle<World> {
     this.#warnings.set(uid, { text, atMs: nowMs })
     // Where the end is put off, that is to a whole minute.
     const dueMs = Math.max(this.#inMs(spec.expiresAt), nowMs + NOTICE_MS + MINUTE)
+    const isOfPolicy = status?.expiry?.source === 'policy'
     this.#expect(uid, metadata.generation, dueMs, (one) => {
-      const isOff = one.status?.expiry?.ended === true && (one.spec.onExpiry ?? 'Halt') === 'Halt'
+      // The policy may take back what it has said.
+      if (isOfPolicy && one.status?.expiry === undefined) return true
+      const isHalt = isOfPolicy || (one.spec.onExpiry ?? 'Halt') === 'Halt'
+      const isOff = one.status?.expiry?.ended === true && isHalt
       return isOff || isDeletion(one)
     })
   }
@@ -111,4 +118,12 @@ export class EndOracle extends WitnessOracle<World> {
   #inMs(expiresAt: string | undefined): number {
     return (fromTime(expiresAt) ?? Number.NEGATIVE_INFINITY) - this.witness.time.epochMs
   }
+}
+
+/** The policy is only about labs that say nothing of an end. */
+function judgeSource({ metadata, spec, status }: Workspace, report: (text: string) => void): void {
+  const isOwn = (spec.expiresAt ?? spec.lifetime) !== undefined && status?.observedGeneration === metadata.generation
+  // While a spec cannot be read, its lab keeps the end that it had.
+  if (isOwn && status?.expiry?.source === 'policy' && status.reason !== 'InvalidSpec')
+    report('has an end of the policy, and one of its own')
 }

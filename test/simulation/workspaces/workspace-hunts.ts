@@ -86,8 +86,19 @@ const workspacesSwitchedCalm = switched(FAMILIES.workspacesCalm)
 /** With roles that are played on their machines. */
 const workspacesSwitchedPlayed = switched(FAMILIES.workspacesPlayedCalm)
 
-/** Labs get ends, soon and late, and are extended, between whatever else happens to them. All have one at first, at the same time. */
+/**
+ * Labs get ends, soon and late, and are extended, between whatever else happens to them. All have one at first, at the same time. Those that have none any more
+ * get one of the policy, now and then.
+ */
 const GAP_MS = 40 * SECOND
+/** Values of the policy key `workspaceLifetime`, which somebody writes after every few steps. An empty one is none. */
+const LIFETIMES = [undefined, '6m', undefined, undefined, '7m', undefined, undefined, '', undefined]
+/** At last, one that has no end of its own has that of the policy. */
+const ENDED_BY_POLICY: readonly Step[] = [
+  { afterMs: 0, action: { do: 'setPolicy', key: 'workspaceLifetime', value: '6m' } },
+  { afterMs: 0, action: { do: 'endLab', workspace: 0, afterMs: undefined, onExpiry: 'Delete' } },
+  { afterMs: 8 * MINUTE, action: { do: 'endLab', workspace: 1, afterMs: undefined, onExpiry: undefined } },
+]
 const ending = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
   family.map((schedule): Schedule => {
     const first = [0, 1, 2].map((workspace): Step => {
@@ -102,8 +113,13 @@ const ending = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
       const action = { do: 'endLab', workspace: at % 3, afterMs: forMs, onExpiry } as const
       return at % 2 === 0 ? [step, { afterMs: gapMs, action }] : [{ ...step, afterMs: step.afterMs + gapMs }]
     })
+    const byPolicy = steps.flatMap((step, at): Step[] => {
+      const value = LIFETIMES[at % LIFETIMES.length]
+      if (value === undefined) return [step]
+      return [step, { afterMs: 0, action: { do: 'setPolicy', key: 'workspaceLifetime', value } }]
+    })
     const more = { ...schedule.policy.more, expiryNotice: '5m' }
-    return { ...schedule, policy: { ...schedule.policy, more }, steps: [...first, ...steps] }
+    return { ...schedule, policy: { ...schedule.policy, more }, steps: [...first, ...byPolicy, ...ENDED_BY_POLICY] }
   })
 
 const workspacesEnding = ending(FAMILIES.workspaces)

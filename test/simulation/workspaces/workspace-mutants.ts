@@ -356,6 +356,17 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesEndingCalm',
   },
   {
+    name: 'the policy ends labs that say when they end themselves',
+    invariant: 5,
+    seam: seam(WORKSPACES.expiry, 'expiryRecordOf', (expiryRecordOf) => (world) => {
+      const { spec, policy } = world
+      if (!spec.ok || policy.workspaceLifetimeMs === undefined) return expiryRecordOf(world)
+      const { expiresAt: _at, lifetime: _for, ...silent } = spec.spec
+      return expiryRecordOf({ ...world, spec: { ok: true, spec: silent } })
+    }),
+    kind: 'workspacesEndingCalm',
+  },
+  {
     name: 'a lab is not looked at again when its end is near',
     invariant: 7,
     seam: seam(WORKSPACES.expiry, 'expiryRequeue', () => () => undefined),

@@ -86,6 +86,8 @@ const FAULTS: ReadonlySet<string> = new Set<WorkspaceAction['do']>(['podFault', 
 
 const MADE_AGAIN: ReadonlySet<string> = new Set(['VolumeLost', 'DiskLost'])
 
+/** An end that no schedule reaches. */
+const NEVER = '2099-01-01T00:00:00Z'
 const NAMESAKE = { metadata: { labels: { owner: 'somebody' } } }
 
 /** What people do to workspaces and to their parts. */
@@ -261,10 +263,12 @@ export class WorkspacePeople implements People {
     } else if (isDeletion(found)) time.schedule(ASK_AGAIN_MS, () => this.#ensure(lab))
   }
 
-  /** Takes back what lets a lab end: at rest, all are there. */
+  /** Takes back what lets a lab end: at rest, all are there. One that the policy has switched off starts with an end of its own. */
   #keep(lab: Lab): void {
-    if (lab.end === undefined) return
-    lab.end = undefined
+    const { expiry } = find<Workspace>(this.#world, WORKSPACE, { name: lab.name })?.status ?? {}
+    const isOffByPolicy = expiry?.source === 'policy' && expiry.ended === true
+    if (lab.end === undefined && !isOffByPolicy) return
+    lab.end = isOffByPolicy ? { expiresAt: NEVER } : undefined
     this.#rewrite(lab)
   }
 
