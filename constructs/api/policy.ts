@@ -106,6 +106,8 @@ export interface Policy {
   readonly workspaceLifetimeMs: number | undefined
   /** How old the warning is before a workspace ends. */
   readonly expiryNoticeMs: number
+  /** How many points in time a workspace may have. */
+  readonly workspaceSnapshotLimit: number
 }
 
 /** Shortest `expiryNotice`: people have to have a chance to read it. */
@@ -155,6 +157,7 @@ export const POLICY_DEFAULTS: Policy = {
   kickLimit: 3,
   workspaceLifetimeMs: undefined,
   expiryNoticeMs: 3_600_000,
+  workspaceSnapshotLimit: 3,
 }
 
 interface PolicyKey<Field extends keyof Policy = keyof Policy> {
@@ -345,6 +348,11 @@ export const POLICY_SCHEMA = {
     'expiryNoticeMs',
     positive.refine((ms) => ms >= EXPIRY_NOTICE_MIN_MS, { error: 'must be at least 5m' }),
     'How old the warning is before a workspace ends. A shorter value counts only after it has been in force for as long as the longer one.',
+  ),
+  workspaceSnapshotLimit: key(
+    'workspaceSnapshotLimit',
+    integer(100),
+    'How many WorkspaceSnapshots of one workspace are taken. One more waits until another one is deleted; none is ever deleted for it. A lower value deletes none. 0: no new one is taken.',
   ),
 } as const satisfies Record<string, PolicyKey>
 
