@@ -123,7 +123,7 @@ export function isSynced(image: Image): boolean {
   )
 }
 
-type Ours = Image | Machine | DataSync | Workspace
+type Ours = Image | Machine | DataSync | Workspace | WorkspaceSnapshot
 
 export function conditionOf(object: Ours | undefined, type: string): ConditionOf | undefined {
   const conditions: readonly ConditionOf[] | undefined = object?.status?.conditions
