@@ -73,7 +73,15 @@ const QUIET: {
     ...(['Outdated', 'SpecWarning', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
   ],
-  WorkspaceSnapshot: ['Taken', 'NotCreated', 'NotDeployed', 'NotBound', 'NothingToSnapshot', 'NamespaceTerminating'],
+  WorkspaceSnapshot: [
+    'Taking',
+    'Taken',
+    'NotCreated',
+    'NotDeployed',
+    'NotBound',
+    'NothingToSnapshot',
+    'NamespaceTerminating',
+  ],
 }
 
 /** Selects objects in these phases, and not with a reason of {@link QUIET}. */
