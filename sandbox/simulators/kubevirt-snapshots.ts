@@ -20,11 +20,13 @@ interface MachineSnapshotStatus {
 
 /** From one step to the next, so that others can interfere. */
 const STEP_MS = 200
+/** That of KubeVirt for a snapshot that has none. The deadlines of others are not simulated. */
+const DEADLINE_MS = 5 * 60_000
 
 /**
  * KubeVirt's controller of VirtualMachineSnapshots: one of a machine that exists is InProgress, and then ready. It says how the guest was frozen.
  *
- * Not simulated: the VolumeSnapshots of its disks, and the deadline: a snapshot fails when a test says so.
+ * Not simulated: the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
  */
 export class MachineSnapshots extends KubevirtController {
   readonly #delays = new Delays(this.world)
@@ -48,7 +50,7 @@ export class MachineSnapshots extends KubevirtController {
     const { phase = 'Unset' } = snapshot.status ?? {}
     if (phase === 'Succeeded' || phase === 'Failed') return
     const next = this.#next(snapshot)
-    if (next === undefined) return
+    if (next === undefined) return this.worker.queue.addAfter(key, DEADLINE_MS)
     if (!this.#delays.passed(this.worker, key, `${uidOf(snapshot)} ${phase}`, STEP_MS)) return
     await this.world.writeStatus(VIRTUAL_MACHINE_SNAPSHOT, this.world.machineSnapshots, snapshot, next)
   }
@@ -60,7 +62,7 @@ export class MachineSnapshots extends KubevirtController {
     if (failure !== undefined)
       return { phase: 'Failed', readyToUse: false, conditions: [this.#says('Failure', true, failure)] }
     if (this.world.machines.get(key) === undefined) {
-      if (status !== undefined) return undefined
+      if (status !== undefined) return this.#overdue(metadata)
       return {
         phase: 'InProgress',
         readyToUse: false,
@@ -74,6 +76,15 @@ export class MachineSnapshots extends KubevirtController {
       creationTime: this.world.timestamp(),
       indications: this.#indications(key),
       conditions: [this.#says('Ready', true, 'Operation complete')],
+    }
+  }
+
+  #overdue({ creationTimestamp = '' }: KubeObject['metadata']): MachineSnapshotStatus | undefined {
+    if (this.world.clock.now() - Date.parse(creationTimestamp) < DEADLINE_MS) return undefined
+    return {
+      phase: 'Failed',
+      readyToUse: false,
+      conditions: [this.#says('Failure', true, 'snapshot deadline exceeded')],
     }
   }
 

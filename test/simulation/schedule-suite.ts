@@ -42,6 +42,8 @@ export const RUNS: Runs = {
   workspacesPlayedCalm: 10,
   workspacesImpatient: 10,
   workspacesSharing: 15,
+  workspacesPoints: 10,
+  workspacesPointsCalm: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,
