@@ -17,7 +17,7 @@ export function pointOf(object: KubeObject): string | undefined {
 }
 
 /**
- * Invariant 7, for points in time: each snapshot is created once in its life, and only for a member that was written down before. Members never change. No
+ * Invariant 7, for points in time: a snapshot that a status tells of is never created again, and each only for a member that was written down before. Members never change. No
  * more are begun than the policy allows. A status says what its members say, and never the same twice.
  */
 export class PointOracle extends WitnessOracle<World> {
@@ -52,7 +52,10 @@ export class PointOracle extends WitnessOracle<World> {
       this.witness.report(7, `revision ${revision}: snapshot ${namespace}/${name} ${text}`)
     const members = this.#seen.get(uid)?.status?.members ?? []
     if (!members.some(({ snapshot }) => snapshot === name)) report('is of no member that was written down')
-    if (this.#created.has(`${uid}/${name}`)) report('is created again, at another time than the rest')
+    const isWritten = members.some(
+      (one) => one.snapshot === name && one.phase !== 'Pending' && one.reason !== 'NameConflict',
+    )
+    if (this.#created.has(`${uid}/${name}`) && isWritten) report('is created again, at another time than the rest')
     this.#created.add(`${uid}/${name}`)
   }
 

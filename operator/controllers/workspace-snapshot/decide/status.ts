@@ -107,7 +107,7 @@ export function snapshotEventsBetween(before: WorkspaceSnapshotStatus, after: Wo
 /** Many snapshots may become ready together, so counts are written at a steady rate. */
 const COUNTS_EVERY_MS = 2_000
 
-/** Decides when a status is written: at once if the summary changed or the members are new, otherwise every 2 s. */
+/** Decides when a status is written: at once if the summary changed, or members or their snapshots are new, otherwise every 2 s. */
 export function snapshotThrottleOf(
   before: WorkspaceSnapshotStatus,
   after: WorkspaceSnapshotStatus,
@@ -124,7 +124,9 @@ export function snapshotThrottleOf(
 }
 
 function summaryIn({ phase, reason, observedGeneration, members, conditions = [] }: WorkspaceSnapshotStatus): unknown {
-  return [phase, reason, observedGeneration, members?.length, conditions.map(({ type, status }) => [type, status])]
+  // What is not written down as seen would be created again.
+  const seen = members?.map((one) => one.phase !== 'Pending')
+  return [phase, reason, observedGeneration, seen, conditions.map(({ type, status }) => [type, status])]
 }
 
 /** Names the kinds of snapshots that are missing, and what installs them. */
