@@ -24,6 +24,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.PERSISTENT_VOLUME_CLAIM, {}],
   [types.POD, { labelSelector: LABELS.imageUid }],
   [types.VOLUME_SNAPSHOT, {}],
+  [types.VIRTUAL_MACHINE_SNAPSHOT, {}],
   [types.DATA_SOURCE, {}],
   [types.KUBEVIRT_VIRTUAL_MACHINE, {}],
   [types.VIRTUAL_MACHINE_INSTANCE, {}],
