@@ -2,21 +2,8 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
+import type { MachineSnapshot, MachineSnapshotStatus } from './kubevirt-models.ts'
 import { type Condition, isTerminating, uidOf } from './models.ts'
-
-/** KubeVirt's VirtualMachineSnapshot. */
-export interface MachineSnapshot extends KubeObject {
-  readonly spec: { readonly source: { readonly name: string }; readonly failureDeadline?: string }
-  readonly status?: MachineSnapshotStatus
-}
-
-interface MachineSnapshotStatus {
-  readonly phase?: 'InProgress' | 'Succeeded' | 'Failed'
-  readonly readyToUse?: boolean
-  readonly creationTime?: string
-  readonly indications?: readonly string[]
-  readonly conditions?: readonly Condition[]
-}
 
 /** From one step to the next, so that others can interfere. */
 const STEP_MS = 200

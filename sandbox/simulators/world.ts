@@ -14,8 +14,13 @@ import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import { NODE } from '../resource-types.ts'
 import { CLONE, DATA_VOLUME_NAME } from './annotations.ts'
-import { claimNamesOf, type Instance, type InstanceSpec, type Machine } from './kubevirt-models.ts'
-import type { MachineSnapshot } from './kubevirt-snapshots.ts'
+import {
+  claimNamesOf,
+  type Instance,
+  type InstanceSpec,
+  type Machine,
+  type MachineSnapshot,
+} from './kubevirt-models.ts'
 import {
   type Claim,
   type DataSource,
