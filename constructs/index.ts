@@ -113,6 +113,21 @@ export {
   type CopiedWorkspaceSecret,
   type GeneratedWorkspaceSecret,
 } from './api/workspace-secrets.ts'
+export {
+  type ParsedWorkspaceSnapshotSpec,
+  parseWorkspaceSnapshotSpec,
+  WORKSPACE_SNAPSHOT_CONDITIONS,
+  WORKSPACE_SNAPSHOT_PHASES,
+  WORKSPACE_SNAPSHOT_REASON_HELP,
+  WORKSPACE_SNAPSHOT_REASONS,
+  type WorkspaceSnapshotMember,
+  type WorkspaceSnapshotPhase,
+  type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotSpec,
+  type WorkspaceSnapshotSpecInput,
+  type WorkspaceSnapshotStatus,
+  workspaceSnapshot,
+} from './api/workspace-snapshot.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export {
   type LabContainerProps,
@@ -148,6 +163,7 @@ export { Release, type ReleaseProps } from './authoring/release.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
 export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
+export { WorkspaceSnapshot, type WorkspaceSnapshotProps } from './authoring/workspace-snapshot.ts'
 export { render } from './children/render.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

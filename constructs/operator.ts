@@ -50,6 +50,7 @@ export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.t
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export { GENERATED_LENGTH, isCopiedSecret, isGeneratedSecret, SECRET_COPY_RULE } from './api/workspace-secrets.ts'
+export { SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from './api/workspace-snapshot.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,
@@ -144,6 +145,15 @@ export {
   type PresentMatchers,
 } from './children/machine-matchers.ts'
 export { memberNamesIn } from './children/member-names.ts'
+export {
+  type MachineSnapshotObject,
+  MemberSnapshot,
+  type MemberSnapshotObject,
+  type MemberSnapshotProps,
+  memberSnapshotName,
+  renderMemberSnapshot,
+  type VolumePointObject,
+} from './children/member-snapshot.ts'
 export {
   PLAYS_FOLDER,
   type PlayFileName,

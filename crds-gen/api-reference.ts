@@ -11,7 +11,9 @@ import {
   virtualMachine,
   vmDiskImage,
   WORKSPACE_REASON_HELP,
+  WORKSPACE_SNAPSHOT_REASON_HELP,
   workspace,
+  workspaceSnapshot,
 } from '@open-terrain/constructs'
 import { OVERRIDE_ROOTS, type OverrideNode, POLICY_SCHEMA, policyDefaultText } from '@open-terrain/constructs/operator'
 import { resourceSchema } from '@open-terrain/constructs/platform'
@@ -29,6 +31,7 @@ const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<str
     'In conditions, in `status.components` beside the reasons of machines and images, and in Events.',
     WORKSPACE_REASON_HELP,
   ],
+  [workspaceSnapshot, 'In conditions, in `status.members` and in Events.', WORKSPACE_SNAPSHOT_REASON_HELP],
 ]
 
 /** Returns the API reference in Markdown: fields, rules, columns, reasons with their remedies, and the keys of the policy. */

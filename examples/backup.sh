@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints the objects that people and pipelines created in this cluster, as a List for `kubectl apply -f -` in another cluster. It leaves out images and
 # machines that the operator created (for a template, a DataSync or a Workspace), because it creates them again, and what is being deleted, except images
-# that something still needs. Needs jq. See docs/installation.md.
+# that something still needs, and workspacesnapshots.pelotech.ot, which are of disks of this cluster. Needs jq. See docs/installation.md.
 # Usage: backup.sh > backup.json
 set -eu
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until a VMDiskImage, DataSync, VirtualMachine or Workspace has settled, and prints its phase and message.
-# Usage: [TIMEOUT=1h] [REQUEST=sync] wait-settled.sh [-n NAMESPACE] vmdi/NAME (or dsync/NAME, otvm/NAME, otws/NAME)
+# Waits until a VMDiskImage, DataSync, VirtualMachine, Workspace or WorkspaceSnapshot has settled, and prints its phase and message.
+# Usage: [TIMEOUT=1h] [REQUEST=sync] wait-settled.sh [-n NAMESPACE] vmdi/NAME (or dsync/NAME, otvm/NAME, otws/NAME, otwss/NAME)
 # Exit code: 0 if it is ready, 1 if it has failed, 2 if it is neither before the timeout.
 #
 # With REQUEST=sync (download again) or REQUEST=retry, for a VMDiskImage or DataSync, it first sets the annotation pelotech.ot/sync-requested-at or

@@ -1,4 +1,4 @@
-import { dataSync, GROUP, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { dataSync, GROUP, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs'
 import type { Manifest } from '@open-terrain/constructs/platform'
 
 interface Condition {
@@ -27,7 +27,7 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'waiting'; readonly why: string }
 
-const KINDS = [vmDiskImage, virtualMachine, dataSync, workspace]
+const KINDS = [vmDiskImage, virtualMachine, dataSync, workspace, workspaceSnapshot]
 
 /** Reports whether the object is of the Open Terrain API, so that the operator writes its status. */
 export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {

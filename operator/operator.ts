@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { DATA_SYNC_PHASES, type Policy } from '@open-terrain/constructs'
+
+import { DATA_SYNC_PHASES, type Policy, WORKSPACE_SNAPSHOT_PHASES } from '@open-terrain/constructs'
+
 import { clusterCaches } from './cluster/caches.ts'
 import { NEIGHBOURS } from './cluster/neighbour-facts.ts'
 import { Neighbours } from './cluster/neighbours.ts'
@@ -19,6 +21,8 @@ import { WorkspaceController } from './controllers/workspace/controller.ts'
 import { noteOnEnds } from './controllers/workspace/decide/policy-ends.ts'
 import { WorkspaceReferences } from './controllers/workspace/references.ts'
 import { WorkspaceMetrics } from './controllers/workspace/workspace-metrics.ts'
+import { type LabCaches, WorkspaceSnapshotCaches } from './controllers/workspace-snapshot/caches.ts'
+import { WorkspaceSnapshotController } from './controllers/workspace-snapshot/controller.ts'
 import type { ClaimsOn, ReferenceSource } from './images/references.ts'
 import type { KubeClient } from './kube/kube-client.ts'
 import { PolicyStatus } from './policy-status.ts'
@@ -71,6 +75,7 @@ export class OperatorReplica {
   readonly #machines: { readonly caches: MachineCaches; readonly metrics: MachineMetrics }
   readonly #dataSyncs: { readonly caches: DataSyncCaches; readonly phases: PhaseGauge }
   readonly #workspaces: { readonly caches: WorkspaceCaches; readonly metrics: WorkspaceMetrics }
+  readonly #snapshots: { readonly caches: WorkspaceSnapshotCaches; readonly phases: PhaseGauge }
   readonly #policy: PolicyWatch
   readonly #services: Services
   /** Undefined while this replica does not lead. */
@@ -100,6 +105,15 @@ export class OperatorReplica {
     this.#workspaces = {
       caches: new WorkspaceCaches(reflectors, images, this.#machines.caches.machines, cluster, classLabel),
       metrics: new WorkspaceMetrics(registry, clock, classLabel),
+    }
+    this.#snapshots = {
+      caches: new WorkspaceSnapshotCaches(reflectors, labOf(this.#workspaces.caches, this.#machines.caches), cluster),
+      phases: new PhaseGauge(
+        registry,
+        'ot_workspace_snapshot_phase',
+        'WorkspaceSnapshots by phase',
+        Object.keys(WORKSPACE_SNAPSHOT_PHASES),
+      ),
     }
     this.metrics.observeCaches(reflectors)
     this.metrics.counted(
@@ -188,7 +202,10 @@ export class OperatorReplica {
       const machines = new MachineController({ ...shared, ...this.#machines, neighbours })
       const dataSyncs = new DataSyncController({ ...this.#services, ...policy, ...this.#dataSyncs })
       const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces, serverNow })
-      await Promise.all([neighbours, images, machines, dataSyncs, workspaces, status].map((one) => one.run(term)))
+      const snapshots = new WorkspaceSnapshotController({ ...this.#services, ...policy, ...this.#snapshots })
+      await Promise.all(
+        [neighbours, images, machines, dataSyncs, workspaces, snapshots, status].map((one) => one.run(term)),
+      )
     } finally {
       this.#policy.effectsOf = undefined
       this.#policy.onNote = undefined
@@ -210,4 +227,9 @@ export class OperatorReplica {
       (note) => note ?? [],
     )
   }
+}
+
+/** What points in time of workspaces are made of. */
+function labOf({ workspaces }: WorkspaceCaches, { machines, kubevirt }: MachineCaches): LabCaches {
+  return { workspaces, machines, kubevirt }
 }

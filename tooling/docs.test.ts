@@ -4,6 +4,7 @@ import {
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
+  parseWorkspaceSnapshotSpec,
   parseWorkspaceSpec,
 } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
@@ -18,6 +19,7 @@ const PARSERS: Readonly<Record<string, (spec: unknown) => { readonly ok: boolean
   DataSync: parseDataSyncSpec,
   VirtualMachine: parseVirtualMachineSpec,
   Workspace: parseWorkspaceSpec,
+  WorkspaceSnapshot: parseWorkspaceSnapshotSpec,
 }
 
 const files = globSync(['*.md', 'docs/**/*.md', 'crds-gen/generated/*.md', 'examples/**/*.md'], { cwd: ROOT })

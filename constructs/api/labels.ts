@@ -20,6 +20,8 @@ export const LABELS = {
   workspace: 'pelotech.ot/workspace',
   /** UID of the Workspace. On its children and on the pods of its container clusters. */
   workspaceUid: 'pelotech.ot/workspace-uid',
+  /** Name of the WorkspaceSnapshot that a snapshot of a machine or volume belongs to, shortened to 63 characters if it is longer. */
+  workspaceSnapshot: 'pelotech.ot/workspace-snapshot',
   /** Name of the container cluster of a Workspace: on its Deployment and its pods. */
   containerCluster: 'pelotech.ot/container-cluster',
   /** On pods, including those of machines. Pods with the same group run on one node. */

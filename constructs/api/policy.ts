@@ -108,6 +108,8 @@ export interface Policy {
   readonly expiryNoticeMs: number
   /** How long the root disk of a machine is kept after it was replaced. */
   readonly resetGraceMs: number
+  /** How many points in time a workspace may have. */
+  readonly workspaceSnapshotLimit: number
 }
 
 /** Shortest `expiryNotice`: people have to have a chance to read it. */
@@ -158,6 +160,7 @@ export const POLICY_DEFAULTS: Policy = {
   workspaceLifetimeMs: undefined,
   expiryNoticeMs: 3_600_000,
   resetGraceMs: 3_600_000,
+  workspaceSnapshotLimit: 3,
 }
 
 interface PolicyKey<Field extends keyof Policy = keyof Policy> {
@@ -353,6 +356,11 @@ export const POLICY_SCHEMA = {
     'resetGraceMs',
     milliseconds({ isZeroAllowed: true }),
     'How long the root disk of a virtual machine is kept after somebody had it replaced. With 0s it is deleted as soon as the new one is complete. A changed value holds for disks that are replaced from then on.',
+  ),
+  workspaceSnapshotLimit: key(
+    'workspaceSnapshotLimit',
+    integer(100),
+    'How many WorkspaceSnapshots of one workspace are taken. One more waits until another one is deleted; none is ever deleted for it. A lower value deletes none. 0: no new one is taken.',
   ),
 } as const satisfies Record<string, PolicyKey>
 

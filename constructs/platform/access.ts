@@ -61,16 +61,23 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     ['workspaces'],
     [...READ, 'patch', 'delete', 'manage'],
   ),
+  grant('reads the WorkspaceSnapshots that people create', OURS, ['workspacesnapshots'], CACHE),
   grant(
     'writes the status of our kinds',
     OURS,
-    ['vmdiskimages/status', 'virtualmachines/status', 'datasyncs/status', 'workspaces/status'],
+    [
+      'vmdiskimages/status',
+      'virtualmachines/status',
+      'datasyncs/status',
+      'workspaces/status',
+      'workspacesnapshots/status',
+    ],
     ['update'],
   ),
   grant(
     'sets `blockOwnerDeletion` where OwnerReferencesPermissionEnforcement is on',
     OURS,
-    ['vmdiskimages/finalizers', 'virtualmachines/finalizers', 'workspaces/finalizers'],
+    ['vmdiskimages/finalizers', 'virtualmachines/finalizers', 'workspaces/finalizers', 'workspacesnapshots/finalizers'],
     ['update'],
   ),
   grant('starts and ends downloads and clones', 'cdi.kubevirt.io', ['datavolumes'], [...READ, 'create', 'delete']),
@@ -89,7 +96,12 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     ['get'],
     ['cdi-controller-leader-election-helper', 'virt-controller'],
   ),
-  grant('takes snapshots of images', 'snapshot.storage.k8s.io', ['volumesnapshots'], [...READ, 'create', 'delete']),
+  grant(
+    'takes snapshots of images, and of volumes of Workspaces',
+    'snapshot.storage.k8s.io',
+    ['volumesnapshots'],
+    [...READ, 'create', 'delete'],
+  ),
   grant('reads which snapshot classes exist', 'snapshot.storage.k8s.io', ['volumesnapshotclasses'], CACHE),
   grant('reads which storage classes exist', 'storage.k8s.io', ['storageclasses'], CACHE),
   grant(
@@ -97,6 +109,12 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     'kubevirt.io',
     ['virtualmachines'],
     [...READ, ...MAKE],
+  ),
+  grant(
+    'takes snapshots of machines for WorkspaceSnapshots',
+    'snapshot.kubevirt.io',
+    ['virtualmachinesnapshots'],
+    [...CACHE, 'create'],
   ),
   grant(
     'leaves a machine switched off that KubeVirt is about to restore',

@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { dataSync } from '../api/data-sync.ts'
-import { ANNOTATIONS } from '../api/labels.ts'
+import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import { MACHINE_DISKS_MAX } from '../api/machine-disks.ts'
 import { OPERATOR_NAMESPACE, POLICY_NAME } from '../api/policy.ts'
 import { GROUP, VERSION } from '../api/shared.ts'
@@ -9,6 +9,7 @@ import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
 import { SECRET_COPY_RULE } from '../api/workspace-secrets.ts'
+import { workspaceSnapshot } from '../api/workspace-snapshot.ts'
 import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
 import { labNetworks } from './lab-networks.ts'
 import { labPods } from './lab-pods.ts'
@@ -72,6 +73,7 @@ export class AdmissionPolicies extends Construct {
     // Without a ConfigMap there is no list: the operator's defaults and the rules of the CRD apply.
     this.add('open-terrain-source-url', SOURCE_URL, { name: POLICY_NAME, namespace, parameterNotFoundAction: 'Allow' })
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
+    this.add('open-terrain-snapshot-place', SNAPSHOT_PLACE)
     this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
     this.addChoice('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, plainTextPasswords)
     this.addChoice('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, workspacesWithoutOwners)
@@ -273,6 +275,23 @@ const WORKSPACE_OWNERS: PolicySpec = {
       messageExpression: sentence(
         'user "{request.userInfo.username}" is not among spec.owners of Workspace "{oldObject.metadata.name}": ask {oldObject.spec.owners[0].kind} ',
         `"{oldObject.spec.owners[0].name}", or an administrator, who needs the verb "manage" on ${workspace.crdName}`,
+      ),
+    },
+  ],
+}
+
+/** The operator waits for a Workspace where there is none. A person has to know at once. */
+const SNAPSHOT_PLACE: PolicySpec = {
+  plurals: [workspaceSnapshot.plural],
+  failurePolicy: 'Ignore',
+  operations: ['CREATE'],
+  matchConditions: [],
+  validations: [
+    {
+      expression: `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`,
+      message: 'a WorkspaceSnapshot must be in the namespace of its Workspace',
+      messageExpression: sentence(
+        'namespace "{request.namespace}" is not that of a Workspace: create WorkspaceSnapshot "{object.metadata.name}" in the namespace that has the name of its Workspace',
       ),
     },
   ],

@@ -2,6 +2,7 @@ import type { DataSyncReason } from '../api/data-sync-reasons.ts'
 import type { VirtualMachineReason } from '../api/virtual-machine-reasons.ts'
 import type { Reason } from '../api/vm-disk-image-reasons.ts'
 import type { WorkspaceReason } from '../api/workspace-reasons.ts'
+import type { WorkspaceSnapshotReason } from '../api/workspace-snapshot-reasons.ts'
 
 /** How soon people must act: immediately, in working hours, eventually. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
@@ -42,6 +43,7 @@ const QUIET: {
   readonly DataSync: readonly DataSyncReason[]
   readonly VirtualMachine: readonly VirtualMachineReason[]
   readonly Workspace: readonly WorkspaceReason[]
+  readonly WorkspaceSnapshot: readonly WorkspaceSnapshotReason[]
 } = {
   VMDiskImage: [
     ...(['Queued', 'Starting', 'Syncing', 'Snapshotting', 'Synced', 'Refreshing', 'RetryBackoff', 'Stopping'] as const),
@@ -82,6 +84,15 @@ const QUIET: {
     ] as const),
     ...(['Outdated', 'SpecWarning', 'Replacing', 'NamesNotCurrent'] as const),
     ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
+  ],
+  WorkspaceSnapshot: [
+    'Taking',
+    'Taken',
+    'NotCreated',
+    'NotDeployed',
+    'NotBound',
+    'NothingToSnapshot',
+    'NamespaceTerminating',
   ],
 }
 

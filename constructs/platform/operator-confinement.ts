@@ -5,6 +5,7 @@ import { OPERATOR_NAMESPACE, POLICY_DEFAULTS, POLICY_NAME } from '../api/policy.
 import { GROUP } from '../api/shared.ts'
 import { workspace } from '../api/workspace.ts'
 import { COPIED_TYPES } from '../api/workspace-secrets.ts'
+import { workspaceSnapshot } from '../api/workspace-snapshot.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
 import { OWN_CONFIG_MAPS } from './access.ts'
 import type { Validation } from './admission-policies.ts'
@@ -51,6 +52,8 @@ function staysOurs(labels: readonly string[], more = ''): string {
 
 const IN_A_LAB = `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`
 const OF_A_LAB = staysOurs([LABELS.workspaceUid])
+/** A snapshot of a machine or volume, for a point in time that somebody asked for. */
+const OF_A_POINT = `object.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${workspaceSnapshot.kind}')`
 const VM_OR_IMAGE = [LABELS.imageUid, LABELS.vmUid]
 /** An empty disk: with no volume that somebody has filled, and no source to be filled from. */
 const OF_A_MACHINE = [
@@ -198,10 +201,23 @@ export const CONFINED: readonly Confined[] = [
       'they are of a machine, or of a Workspace in its namespace, and of a type that is copied (Opaque, logins, TLS): no token of a ServiceAccount is made for it. One of another type may only be deleted',
   },
   {
-    groups: {
-      'cdi.kubevirt.io': ['datavolumes', 'datasources'],
-      'snapshot.storage.k8s.io': ['volumesnapshots'],
-    },
+    groups: { 'snapshot.storage.k8s.io': ['volumesnapshots'] },
+    expression: `${staysOurs(VM_OR_IMAGE)} && (${[
+      "request.operation != 'CREATE'",
+      `object.metadata.?labels['${LABELS.imageUid}'].hasValue()`,
+      `(${IN_A_LAB} && ${OF_A_POINT})`,
+    ].join(' || ')})`,
+    message: 'takes snapshots only of images, and of volumes of Workspaces in their namespaces',
+    onlyIf: 'they are of an image, or of a WorkspaceSnapshot in the namespace of a Workspace',
+  },
+  {
+    groups: { 'snapshot.kubevirt.io': ['virtualmachinesnapshots'] },
+    expression: `request.operation == 'CREATE' && ${IN_A_LAB} && ${OF_A_POINT}`,
+    message: 'takes snapshots of machines only for WorkspaceSnapshots, in the namespaces of Workspaces',
+    onlyIf: 'they are of a WorkspaceSnapshot, in the namespace of a Workspace. It changes and deletes none',
+  },
+  {
+    groups: { 'cdi.kubevirt.io': ['datavolumes', 'datasources'] },
     expression: staysOurs(VM_OR_IMAGE),
     message: 'writes such objects only for images and machines',
     onlyIf: 'they are of an image or a machine',

@@ -5,6 +5,7 @@ import { GROUP } from '../api/shared.ts'
 import { virtualMachine } from '../api/virtual-machine.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
+import { workspaceSnapshot } from '../api/workspace-snapshot.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
 import { type AccessRule, allow, READ } from './access.ts'
 import { PART_OF } from './operator-names.ts'
@@ -23,6 +24,9 @@ export const WORKSPACE_AUTHOR = 'open-terrain-workspace-author'
 /** What the remedies in the status of a workspace ask its owners to do, in its namespace. */
 const OWNER_RULES: readonly AccessRule[] = [
   allow(GROUP, [virtualMachine.plural], [...READ, 'patch']),
+  allow(GROUP, [workspaceSnapshot.plural], [...READ, 'create', 'delete']),
+  allow('snapshot.kubevirt.io', ['virtualmachinesnapshots', 'virtualmachinerestores'], READ),
+  allow('snapshot.storage.k8s.io', ['volumesnapshots'], READ),
   allow('', ['pods', 'pods/log', 'events', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'], READ),
   allow('apps', ['deployments', 'replicasets'], READ),
   allow('batch', ['jobs'], READ),
@@ -50,7 +54,7 @@ const SHELLS = allow('', ['pods/exec', 'pods/attach'], ['get', 'create'])
 
 const AGGREGATE_TO = (role: 'view' | 'edit') => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' })
 
-const PLURALS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural]
+const PLURALS = [vmDiskImage.plural, virtualMachine.plural, dataSync.plural, workspaceSnapshot.plural]
 
 /**
  * ClusterRoles for the people who write objects of the API. `open-terrain-view` and `open-terrain-edit` are part of the `view`, `edit` and `admin` of

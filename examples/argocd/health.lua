@@ -1,4 +1,4 @@
--- How Argo CD judges VMDiskImages, VirtualMachines, DataSyncs and Workspaces: see docs/gitops.md.
+-- How Argo CD judges VMDiskImages, VirtualMachines, DataSyncs, Workspaces and WorkspaceSnapshots: see docs/gitops.md.
 local status = obj.status or {}
 
 local function is(name)

@@ -47,6 +47,8 @@ export interface SnapshotView extends KubeObject {
   readonly readyToUse: boolean
   readonly restoreSize: string | undefined
   readonly error: string | undefined
+  /** When it was taken, in RFC 3339, for one of a workspace's volume; undefined for all others. */
+  readonly takenAt?: string | undefined
 }
 
 export interface DataSourceView extends KubeObject {
@@ -148,6 +150,7 @@ export function viewSnapshot(object: KubeObject): SnapshotView {
     readyToUse: raw.status?.readyToUse === true,
     restoreSize: raw.status?.restoreSize,
     error: raw.status?.error?.message,
+    takenAt: isOfWorkspace(object) ? raw.status?.creationTime : undefined,
   }
 }
 

@@ -51,6 +51,7 @@ export const NETWORK_ATTACHMENT_DEFINITION = namespaced(
   'network-attachment-definitions',
 )
 export const KUBEVIRT_VIRTUAL_MACHINE = namespaced('kubevirt.io/v1', 'VirtualMachine')
+export const VIRTUAL_MACHINE_SNAPSHOT = namespaced('snapshot.kubevirt.io/v1beta1', 'VirtualMachineSnapshot')
 /** A person's request to KubeVirt to restore a machine from a snapshot. */
 export const VIRTUAL_MACHINE_RESTORE = namespaced('snapshot.kubevirt.io/v1beta1', 'VirtualMachineRestore')
 export const VIRTUAL_MACHINE_INSTANCE = namespaced('kubevirt.io/v1', 'VirtualMachineInstance')

@@ -18,12 +18,16 @@ export interface ForeignCrds {
 
 /**
  * Returns the CRDs of the systems we depend on (CDI, KubeVirt, Multus, snapshots): the real ones if there are any,
- * unless the caller asks for only our reduced ones.
+ * unless the caller asks for only our reduced ones. Ours stand in for real ones that are not there.
  */
 export async function foreignCrds(options: { readonly only?: 'own' } = {}): Promise<ForeignCrds> {
   const real = options.only === 'own' ? undefined : realCrdsFolder()
   const folder = real ?? OWN
-  return { source: real === undefined ? 'own' : 'real', folder, crds: await readCrds(folder) }
+  const crds = await readCrds(folder)
+  if (real === undefined) return { source: 'own', folder, crds }
+  const names = new Set(crds.map(({ metadata }) => metadata.name))
+  const others = (await readCrds(OWN)).filter(({ metadata }) => !names.has(metadata.name))
+  return { source: 'real', folder, crds: [...crds, ...others] }
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   virtualMachine,
   type WorkspaceSpec,
   workspace,
+  workspaceSnapshot,
 } from '@open-terrain/constructs'
 import { dataSyncImageName, fillImageUrl } from '@open-terrain/constructs/operator'
 import { addressOf, type ImageServer } from '../image-server/image-server.ts'
@@ -46,6 +47,8 @@ export const WORKSPACE_NAME = 'demo-workspace-1'
 export const IMAGE_URL_TEMPLATE = 'https://images.example.com/{baseVm}/{version}/{name}.qcow2'
 /** Size of the image of the workspace. */
 const WORKSPACE_IMAGE_BYTES = 8 * MIB
+/** A point in time of the workspace, in its namespace. */
+export const POINT_NAME = 'before-exam'
 /** Another pipeline releases the same images with it. */
 export const SAME_RELEASE = 'same-images-elsewhere'
 export const LATE_SECRET = 'arrives-later'
@@ -113,6 +116,14 @@ async function gatherWorkspace(): Promise<Performer> {
     url: url.url,
     bytes: WORKSPACE_IMAGE_BYTES,
   }
+}
+
+/** Returns the WorkspaceSnapshot of the examples. */
+export async function gatherPoint(): Promise<Manifest> {
+  const [manifest] = await readManifests('workspacesnapshot.yaml')
+  if (manifest?.kind !== workspaceSnapshot.kind)
+    throw new Error('workspacesnapshot.yaml of the examples has no WorkspaceSnapshot')
+  return manifest
 }
 
 /** Returns the images of the DataSync. */

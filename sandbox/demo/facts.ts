@@ -4,6 +4,7 @@ import {
   LABELS,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
+  type WorkspaceSnapshotStatus,
   type WorkspaceStatus,
 } from '@open-terrain/constructs'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
@@ -30,6 +31,13 @@ export interface MachineFact {
   readonly status: VirtualMachineStatus
   /** Reason of its condition `Reconciling`. */
   readonly reason: string
+}
+
+/** A point in time of a workspace. */
+export interface PointFact {
+  readonly kind: 'point'
+  readonly metadata: ObjectMeta
+  readonly status: WorkspaceSnapshotStatus
 }
 
 /** The images of a release. */
@@ -110,6 +118,7 @@ export type Fact =
   | MachineFact
   | DataSyncFact
   | WorkspaceFact
+  | PointFact
   | DiskFact
   | KubeVirtFact
   | DataVolumeFact
@@ -159,6 +168,10 @@ export function dataSyncFact(object: KubeObject): DataSyncFact {
 
 export function workspaceFact(object: KubeObject): WorkspaceFact {
   return { kind: 'workspace', metadata: object.metadata, status: (object as Raw).status ?? {} }
+}
+
+export function pointFact(object: KubeObject): PointFact {
+  return { kind: 'point', metadata: object.metadata, status: (object as Raw).status ?? {} }
 }
 
 export function kubevirtFact(object: KubeObject): KubeVirtFact {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dataSync, virtualMachine, workspace } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, workspace, workspaceSnapshot } from '@open-terrain/constructs'
 import { parseAllDocuments } from 'yaml'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -30,6 +30,7 @@ const TYPES: readonly ResourceType[] = [
   virtualMachine,
   dataSync,
   workspace,
+  workspaceSnapshot,
   CONFIG_MAP,
   SECRET,
   RESOURCE_QUOTA,

@@ -3,6 +3,7 @@ import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
+import { WORKSPACE_SNAPSHOT } from '../../operator/controllers/workspace-snapshot/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import { compareResourceVersions, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
@@ -39,7 +40,9 @@ import {
   type MachineFact,
   machineFact,
   type PodFact,
+  type PointFact,
   podFact,
+  pointFact,
   type SnapshotFact,
   snapshotFact,
   type WorkspaceFact,
@@ -92,6 +95,7 @@ export class Observer {
   readonly machines: Store<MachineFact>
   readonly dataSyncs: Store<DataSyncFact>
   readonly workspaces: Store<WorkspaceFact>
+  readonly points: Store<PointFact>
   readonly kubevirt: Store<KubeVirtFact>
   readonly dataVolumes: Store<DataVolumeFact | DiskFact>
   readonly pods: Store<PodFact>
@@ -115,6 +119,7 @@ export class Observer {
     this.machines = this.#watch(MACHINE, machineFact)
     this.dataSyncs = this.#watch(DATA_SYNC, dataSyncFact)
     this.workspaces = this.#watch(WORKSPACE, workspaceFact)
+    this.points = this.#watch(WORKSPACE_SNAPSHOT, pointFact)
     this.kubevirt = this.#watch(KUBEVIRT_VIRTUAL_MACHINE, kubevirtFact)
     this.dataVolumes = this.#watch(DATA_VOLUME, dataVolumeFact)
     this.pods = this.#watch(POD, podFact)

@@ -1,8 +1,9 @@
 import { LABELS, type PowerState } from '@open-terrain/constructs'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
+import { WORKSPACE_SNAPSHOT } from '../../operator/controllers/workspace-snapshot/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import * as types from '../../operator/kube/resource-types.ts'
-import { IMAGE_URL_TEMPLATE, type Performer, WORKSPACE_NAME } from './cast.ts'
+import { gatherPoint, IMAGE_URL_TEMPLATE, type Performer, POINT_NAME, WORKSPACE_NAME } from './cast.ts'
 import type { Observer } from './observer.ts'
 
 export interface WorkspaceStage {
@@ -32,6 +33,8 @@ const PARTS = [
   types.PERSISTENT_VOLUME,
   types.CONFIG_MAP,
   types.SECRET,
+  types.VIRTUAL_MACHINE_SNAPSHOT,
+  types.VOLUME_SNAPSHOT,
   types.KUBEVIRT_VIRTUAL_MACHINE,
   types.DATA_VOLUME,
   types.NAMESPACE,
@@ -63,6 +66,12 @@ export async function standUpWorkspace({ client, observer, cast, signal, say }: 
     return phase === 'Ready' ? reason === 'Halted' : undefined
   }
   await observer.until(`Workspace ${WORKSPACE_NAME} to be Ready`, signal, () => found()?.status.phase === 'Ready')
+  await client.create(WORKSPACE_SNAPSHOT, await gatherPoint())
+  const point = () => observer.points.get(`${WORKSPACE_NAME}/${POINT_NAME}`)
+  await observer.until(`WorkspaceSnapshot ${POINT_NAME} to end`, signal, () => {
+    return ['Succeeded', 'Failed'].includes(point()?.status.phase ?? '')
+  })
+  say(`took WorkspaceSnapshot ${POINT_NAME} of it: ${point()?.status.phase}, ${point()?.status.ready} snapshots`)
   const uid = found()?.metadata.uid ?? ''
   await switchTo('Halted')
   say(`switched Workspace ${WORKSPACE_NAME} off: guests and containers stop, disks, volumes and addresses stay`)

@@ -1,4 +1,4 @@
-import { dataSync, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs'
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 import * as sandboxTypes from '../resource-types.ts'
@@ -9,7 +9,7 @@ export const IMAGE: ResourceType = typeOf(vmDiskImage)
 /** Every kind that the operator or the simulators read or write. */
 export const SERVED_TYPES: readonly ResourceType[] = [
   IMAGE,
-  ...[virtualMachine, dataSync, workspace].map(typeOf),
+  ...[virtualMachine, dataSync, workspace, workspaceSnapshot].map(typeOf),
   ...Object.values(types),
   ...Object.values(sandboxTypes),
 ]

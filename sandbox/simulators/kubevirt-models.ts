@@ -176,3 +176,17 @@ export function isFinal({ status }: Instance): boolean {
 export function hasRun({ status }: Instance): boolean {
   return status?.phaseTransitionTimestamps?.some(({ phase }) => phase === 'Running') ?? false
 }
+
+/** KubeVirt's VirtualMachineSnapshot. */
+export interface MachineSnapshot extends KubeObject {
+  readonly spec: { readonly source: { readonly name: string }; readonly failureDeadline?: string }
+  readonly status?: MachineSnapshotStatus
+}
+
+export interface MachineSnapshotStatus {
+  readonly phase?: 'InProgress' | 'Succeeded' | 'Failed'
+  readonly readyToUse?: boolean
+  readonly creationTime?: string
+  readonly indications?: readonly string[]
+  readonly conditions?: readonly Condition[]
+}

@@ -7,6 +7,7 @@ import { Machines } from './kubevirt-machines.ts'
 import { isLauncher } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
 import { isToBeRestored, Restores } from './kubevirt-restores.ts'
+import { MachineSnapshots } from './kubevirt-snapshots.ts'
 import type { Pod } from './models.ts'
 import { Outages } from './outages.ts'
 import { isUnschedulable } from './pod-status.ts'
@@ -33,6 +34,7 @@ export class KubevirtSimulator {
   readonly #instances: Instances
   readonly #launchers: Launchers
   readonly #restores: Restores
+  readonly #snapshots: MachineSnapshots
   readonly #lease: ControllerLease
   readonly #outages = new Outages()
 
@@ -45,6 +47,8 @@ export class KubevirtSimulator {
     this.#instances = new Instances(parts)
     this.#launchers = new Launchers(parts)
     this.#restores = new Restores(parts)
+    this.#snapshots = new MachineSnapshots(parts)
+    world.machineSnapshots.onChange(({ key }) => this.#snapshots.worker.queue.add(key))
     world.machines.onChange(({ key }) => {
       this.#machines.worker.queue.add(key)
       this.#restores.worker.queue.add(key)
@@ -94,13 +98,18 @@ export class KubevirtSimulator {
     return this.#outages.begin(() => this.#wake())
   }
 
+  /** Snapshots of the machine with this name fail. Returns a function that ends it. */
+  failSnapshots(machine: string, reason: string): () => void {
+    return this.#snapshots.fail(machine, reason)
+  }
+
   async stop(): Promise<void> {
     this.#lease.stop()
     await Promise.all(this.#parts().map(({ worker }) => worker.stop()))
   }
 
   #parts() {
-    return [this.#machines, this.#instances, this.#launchers, this.#restores]
+    return [this.#machines, this.#instances, this.#launchers, this.#restores, this.#snapshots]
   }
 
   #wake(): void {
@@ -108,6 +117,7 @@ export class KubevirtSimulator {
       this.#machines.worker.queue.add(key)
       this.#restores.worker.queue.add(key)
     }
+    for (const key of this.#world.machineSnapshots.keys()) this.#snapshots.worker.queue.add(key)
     for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
     this.#wakeLaunchers(() => true)
   }

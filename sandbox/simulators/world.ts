@@ -14,7 +14,13 @@ import { Reflector } from '../../operator/runtime/reflector.ts'
 import { Store } from '../../operator/runtime/store.ts'
 import { NODE } from '../resource-types.ts'
 import { CLONE, DATA_VOLUME_NAME } from './annotations.ts'
-import { claimNamesOf, type Instance, type InstanceSpec, type Machine } from './kubevirt-models.ts'
+import {
+  claimNamesOf,
+  type Instance,
+  type InstanceSpec,
+  type Machine,
+  type MachineSnapshot,
+} from './kubevirt-models.ts'
 import {
   type Claim,
   type DataSource,
@@ -80,6 +86,7 @@ export class World {
   /** KubeVirt's virtual machines. */
   readonly machines = new Store<Machine>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec.template.spec))
   readonly instances = new Store<Instance>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec))
+  readonly machineSnapshots = new Store<MachineSnapshot>()
   readonly secrets = new Store<Secret>()
   readonly configMaps = new Store<KubeObject>()
   readonly nodes = new Store<Node>()
@@ -114,6 +121,7 @@ export class World {
       this.#watch(types.VOLUME_SNAPSHOT_CLASS, this.snapshotClasses),
       this.#watch(types.KUBEVIRT_VIRTUAL_MACHINE, this.machines),
       this.#watch(types.VIRTUAL_MACHINE_INSTANCE, this.instances),
+      this.#watch(types.VIRTUAL_MACHINE_SNAPSHOT, this.machineSnapshots),
       this.#watch(types.SECRET, this.secrets, undefined, withKeys),
       // Only the existence of these objects matters.
       this.#watch(types.CONFIG_MAP, this.configMaps, { metadataOnly: true }),

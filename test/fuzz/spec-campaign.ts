@@ -6,6 +6,7 @@ import { differenceOf, isFloatSpelling } from './spec-differences.ts'
 import { judgeBySchema, judgeByServer } from './spec-judges.ts'
 import { imageManifest, MANIFEST_CLASSES, type Manifest, type ManifestClass } from './spec-manifests.ts'
 import { workspaceManifest } from './workspace-manifests.ts'
+import { workspaceSnapshotManifest } from './workspace-snapshot-manifests.ts'
 
 /** Number of manifests that are made from one seed. A replay makes at most this many again. */
 const CHUNK = 1_000
@@ -15,7 +16,14 @@ export const SPEC_CONNECTIONS = PARALLEL
 /** More findings usually have the same cause, and shrinking takes time. */
 const FINDINGS_MAX = 5
 
-const manifest = fc.oneof(imageManifest, machineManifest, dataSyncManifest, workspaceManifest)
+/** A kind with few fields needs few. */
+const manifest = fc.oneof(
+  { arbitrary: imageManifest, weight: 4 },
+  { arbitrary: machineManifest, weight: 4 },
+  { arbitrary: dataSyncManifest, weight: 4 },
+  { arbitrary: workspaceManifest, weight: 4 },
+  { arbitrary: workspaceSnapshotManifest, weight: 1 },
+)
 
 export interface SpecCampaign {
   readonly connection: Connection

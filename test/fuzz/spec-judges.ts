@@ -4,13 +4,16 @@ import {
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
+  parseWorkspaceSnapshotSpec,
   parseWorkspaceSpec,
   VirtualMachine,
   VMDiskImage,
   virtualMachine,
   vmDiskImage,
   Workspace,
+  WorkspaceSnapshot,
   workspace,
+  workspaceSnapshot,
 } from '@open-terrain/constructs'
 import { App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
@@ -21,9 +24,16 @@ const PARSERS = {
   VirtualMachine: parseVirtualMachineSpec,
   DataSync: parseDataSyncSpec,
   Workspace: parseWorkspaceSpec,
+  WorkspaceSnapshot: parseWorkspaceSnapshotSpec,
 }
-const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace }
-const RESOURCES = { VMDiskImage: vmDiskImage, VirtualMachine: virtualMachine, DataSync: dataSync, Workspace: workspace }
+const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace, WorkspaceSnapshot }
+const RESOURCES = {
+  VMDiskImage: vmDiskImage,
+  VirtualMachine: virtualMachine,
+  DataSync: dataSync,
+  Workspace: workspace,
+  WorkspaceSnapshot: workspaceSnapshot,
+}
 /** A server that is too busy, or in trouble, has not given a verdict. */
 const NO_VERDICT = [429, 500, 502, 503, 504]
 const TRIES = 20

@@ -19,7 +19,7 @@ export const MANIFEST_CLASSES = ['valid', 'near-valid', 'noise'] as const
 export type ManifestClass = (typeof MANIFEST_CLASSES)[number]
 
 /** Our kinds that manifests are made of. */
-export type ManifestKind = 'VMDiskImage' | 'VirtualMachine' | 'DataSync' | 'Workspace'
+export type ManifestKind = 'VMDiskImage' | 'VirtualMachine' | 'DataSync' | 'Workspace' | 'WorkspaceSnapshot'
 
 export interface Manifest {
   readonly kind: ManifestKind

@@ -50,7 +50,9 @@ function messagesOfRules(): Set<string> {
 function messagesBelow({ items, properties, ...schema }: StructuralSchema, without?: string): string[] {
   const fields = Object.entries(properties ?? {}).flatMap(([name, field]) => (name === without ? [] : [field]))
   const below = [...fields, ...(items === undefined ? [] : [items])]
-  return [...(schema['x-kubernetes-validations'] ?? []).map(said), ...below.flatMap((field) => messagesBelow(field))]
+  // A rule about a change refuses no new object.
+  const rules = (schema['x-kubernetes-validations'] ?? []).filter(({ rule }) => !rule.includes('oldSelf'))
+  return [...rules.map(said), ...below.flatMap((field) => messagesBelow(field))]
 }
 
 /** The constant part of a rule's message: its message, or the longest part of its sentence without values. */

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { specSuite } from './spec-suite.ts'
 
-describe('any manifest of a VMDiskImage, a VirtualMachine, a DataSync or a Workspace', () => {
+describe('any manifest of a VMDiskImage, a VirtualMachine, a DataSync, a Workspace or a WorkspaceSnapshot', () => {
   specSuite({ count: 2_000, isEachRuleNeeded: false })
 })

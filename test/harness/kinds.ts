@@ -8,9 +8,12 @@ import {
   type VMDiskImageStatus,
   virtualMachine,
   vmDiskImage,
+  type WorkspaceSnapshotSpecInput,
+  type WorkspaceSnapshotStatus,
   type WorkspaceSpecInput,
   type WorkspaceStatus,
   workspace,
+  workspaceSnapshot,
 } from '@open-terrain/constructs'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 
@@ -40,6 +43,13 @@ export const WORKSPACE: ResourceType = workspace
 export interface Workspace extends KubeObject {
   readonly spec: WorkspaceSpecInput
   readonly status?: WorkspaceStatus
+}
+
+export const WORKSPACE_SNAPSHOT: ResourceType = workspaceSnapshot
+
+export interface WorkspaceSnapshot extends KubeObject {
+  readonly spec: WorkspaceSnapshotSpecInput
+  readonly status?: WorkspaceSnapshotStatus
 }
 
 /** KubeVirt's VirtualMachine. */
@@ -113,7 +123,7 @@ export function isSynced(image: Image): boolean {
   )
 }
 
-type Ours = Image | Machine | DataSync | Workspace
+type Ours = Image | Machine | DataSync | Workspace | WorkspaceSnapshot
 
 export function conditionOf(object: Ours | undefined, type: string): ConditionOf | undefined {
   const conditions: readonly ConditionOf[] | undefined = object?.status?.conditions

@@ -22,7 +22,9 @@ import {
   type Secret,
   type Snapshot,
   WORKSPACE,
+  WORKSPACE_SNAPSHOT,
   type Workspace,
+  type WorkspaceSnapshot,
 } from './kinds.ts'
 import { silentLog } from './log.ts'
 import { Waiting } from './waiting.ts'
@@ -52,6 +54,7 @@ export class Mirror {
   readonly machines = this.#storeOf<Machine>(MACHINE)
   readonly dataSyncs = this.#storeOf<DataSync>(DATA_SYNC)
   readonly workspaces = this.#storeOf<Workspace>(WORKSPACE)
+  readonly workspaceSnapshots = this.#storeOf<WorkspaceSnapshot>(WORKSPACE_SNAPSHOT)
   readonly deployments = this.#storeOf<KubeObject>(types.DEPLOYMENT)
   readonly networks = this.#storeOf<KubeObject>(types.NETWORK_ATTACHMENT_DEFINITION)
   readonly kubevirtMachines = this.#storeOf<KubeVirtMachine>(types.KUBEVIRT_VIRTUAL_MACHINE)

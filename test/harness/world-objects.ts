@@ -1,10 +1,10 @@
 import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import type { Store } from '../../operator/runtime/store.ts'
-import { currentIf, type DataSync, type Machine, reasonOf, type Workspace } from './kinds.ts'
+import { currentIf, type DataSync, type Machine, reasonOf, type Workspace, type WorkspaceSnapshot } from './kinds.ts'
 import type { World } from './world.ts'
 
 /** Actions of people on the objects of one kind in a {@link World}, in one namespace if the kind is namespaced, and what they observe. */
-export abstract class WorldObjects<T extends DataSync | Machine | Workspace> {
+export abstract class WorldObjects<T extends DataSync | Machine | Workspace | WorkspaceSnapshot> {
   readonly world: World
   protected readonly namespace: string
   readonly #type: ResourceType

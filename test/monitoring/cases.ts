@@ -215,6 +215,7 @@ export const CASES: Readonly<Record<AlertName, AlertCase>> = {
         HOURS_25,
       ),
       'one that heals at once': states('kind="DataSync",phase="Failed",reason="ImageFailed"', '0+60x3 stale'),
+      'a point in time that is taken': states('kind="WorkspaceSnapshot",phase="Succeeded",reason="Taken"', HOURS_25),
     },
   },
   ObjectBlocked: {

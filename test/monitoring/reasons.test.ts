@@ -8,6 +8,8 @@ import {
   VIRTUAL_MACHINE_REASON_HELP,
   WORKSPACE_PHASES,
   WORKSPACE_REASON_HELP,
+  WORKSPACE_SNAPSHOT_PHASES,
+  WORKSPACE_SNAPSHOT_REASON_HELP,
 } from '@open-terrain/constructs'
 import { type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { inject, it } from 'vitest'
@@ -40,6 +42,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     reasons: WORKSPACE_REASON_HELP,
     offers: ['IgnoredOnDeploy', 'NotDeployedAnyMore', 'Outdated', 'IsolationUnknown'],
   },
+  WorkspaceSnapshot: { phases: WORKSPACE_SNAPSHOT_PHASES, reasons: WORKSPACE_SNAPSHOT_REASON_HELP, offers: [] },
 }
 /** Alerts of objects in each phase. Those of any other one are of objects that are under way. */
 const OF_PHASE: Readonly<Record<string, readonly AlertName[]>> = {

@@ -487,3 +487,21 @@ describe('a Workspace without owners', () => {
     await choose({})
   })
 })
+
+describe('a WorkspaceSnapshot', () => {
+  const point = {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'WorkspaceSnapshot',
+    metadata: { name: 'before-exam' },
+    spec: {},
+  }
+  const pathIn = (namespace: string) =>
+    `/apis/pelotech.ot/v1alpha1/namespaces/${namespace}/workspacesnapshots?dryRun=All`
+
+  it('is taken in the namespace of a Workspace, and refused elsewhere', async () => {
+    await cluster.admin.must('POST', pathIn(TEAM), point)
+    await expect(cluster.admin.must('POST', pathIn(FARM), point)).rejects.toThrow(
+      `namespace "${FARM}" is not that of a Workspace: create WorkspaceSnapshot "before-exam"`,
+    )
+  })
+})

@@ -16,6 +16,8 @@ const OURS = 'apis/pelotech.ot/v1alpha1'
 const CDI = 'apis/cdi.kubevirt.io/v1beta1'
 const KUBEVIRT = 'apis/kubevirt.io/v1'
 const RBAC = 'apis/rbac.authorization.k8s.io/v1'
+const MACHINE_SNAPSHOTS = 'apis/snapshot.kubevirt.io/v1beta1'
+const VOLUME_SNAPSHOTS = 'apis/snapshot.storage.k8s.io/v1'
 const MULTUS = 'apis/k8s.cni.cncf.io/v1'
 
 const cluster = useOwnCluster()
@@ -47,6 +49,30 @@ const diskOfMachine = (name: string) => {
   const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VirtualMachine', name: 'any', uid, controller: true }
   return { ...ofMachine(name), ownerReferences: [owner] }
 }
+
+/** Of a point in time. */
+const ofPoint = (name: string) => ({
+  name,
+  ownerReferences: [
+    {
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'WorkspaceSnapshot',
+      name: 'point',
+      uid: workspaceUid,
+      controller: true,
+    },
+  ],
+})
+const machineSnapshot = (metadata: object) => ({
+  ...typed('snapshot.kubevirt.io/v1beta1', 'VirtualMachineSnapshot'),
+  metadata,
+  spec: { source: { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'any' } },
+})
+const volumeSnapshot = (metadata: object) => ({
+  ...typed('snapshot.storage.k8s.io/v1', 'VolumeSnapshot'),
+  metadata,
+  spec: { source: { persistentVolumeClaimName: 'any' } },
+})
 
 const template = (spec: object = {}) => ({
   metadata: { labels: { app: 'a' } },
@@ -387,6 +413,24 @@ const REFUSED: readonly Attempt[] = [
       type: 'kubernetes.io/service-account-token',
     }),
   ],
+  [
+    'take a snapshot of a machine of others',
+    'POST',
+    inTeam(MACHINE_SNAPSHOTS, 'virtualmachinesnapshots'),
+    () => machineSnapshot(ofPoint('any')),
+  ],
+  [
+    'take a snapshot of a machine of a lab for nobody',
+    'POST',
+    inLab(MACHINE_SNAPSHOTS, 'virtualmachinesnapshots'),
+    () => machineSnapshot(ofLab('any')),
+  ],
+  [
+    'take a snapshot of a volume of others',
+    'POST',
+    inTeam(VOLUME_SNAPSHOTS, 'volumesnapshots'),
+    () => volumeSnapshot(ofPoint('any')),
+  ],
   ['create a DataVolume for nobody', 'POST', inTeam(CDI, 'datavolumes'), () => dataVolume({ name: 'any' })],
   ['delete a DataVolume of others', 'DELETE', inTeam(CDI, 'datavolumes/theirs')],
   [
@@ -430,6 +474,18 @@ const LET_THROUGH: readonly Attempt[] = [
   ['the end of a Secret of another type', 'DELETE', inLab('api/v1', 'secrets/tied')],
   ['the end of a role that gives more', 'DELETE', inLab(RBAC, 'rolebindings/tied')],
   ['an inventory', 'POST', inLab('api/v1', 'configmaps'), () => ({ metadata: ofLab('any') })],
+  [
+    'a snapshot of a machine of a lab',
+    'POST',
+    inLab(MACHINE_SNAPSHOTS, 'virtualmachinesnapshots'),
+    () => machineSnapshot(ofPoint('any')),
+  ],
+  [
+    'a snapshot of a volume of a lab',
+    'POST',
+    inLab(VOLUME_SNAPSHOTS, 'volumesnapshots'),
+    () => volumeSnapshot(ofPoint('any')),
+  ],
   ['a claim of a lab', 'POST', inLab('api/v1', 'persistentvolumeclaims'), () => claim(ofLab('any'))],
   ['a local volume of a lab', 'POST', 'api/v1/persistentvolumes', () => volume(ofLab('any'), '/srv/labs/lab-1/a')],
   ['a machine of a lab', 'POST', inLab(OURS, 'virtualmachines'), () => machine(ofLab('any'))],

@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts'
 import { ADMISSION_MUTANTS } from './mutants/admission-mutants.ts'
 import { IMAGE_MUTANTS } from './mutants/image-mutants.ts'
 import { RUNTIME_MUTANTS } from './mutants/runtime-mutants.ts'
+import { POINT_MUTANTS } from './workspace-snapshots/point-mutants.ts'
 import { WORKSPACE_MUTANTS } from './workspaces/workspace-mutants.ts'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -13,4 +14,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...MACHINE_MUTANTS,
   ...DATA_SYNC_MUTANTS,
   ...WORKSPACE_MUTANTS,
+  ...POINT_MUTANTS,
 ]

@@ -44,6 +44,8 @@ export const RUNS: Runs = {
   workspacesSharing: 15,
   workspacesRestored: 10,
   workspacesRestoredCalm: 5,
+  workspacesPoints: 10,
+  workspacesPointsCalm: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

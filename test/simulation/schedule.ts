@@ -1,6 +1,7 @@
 import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
 import type { DataSyncAction, DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 import type { MachineAction, MachinePlan, SourcePlan } from './machines/machine-schedule.ts'
+import type { PointPlan } from './workspace-snapshots/point-schedule.ts'
 import type { WorkspaceAction, WorkspacePlan } from './workspaces/workspace-schedule.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface Schedule {
   /** The images that machines name. */
   readonly sources?: readonly SourcePlan[]
   readonly workspaces?: readonly WorkspacePlan[]
+  /** Points in time of the workspaces. */
+  readonly points?: readonly PointPlan[]
   /** How long CDI takes for a clone. */
   readonly cloneMs?: number
   readonly steps: readonly Step[]

@@ -1,6 +1,6 @@
 import type { Schedule } from './schedule.ts'
 
-const PARTS = ['steps', 'images', 'dataSyncs', 'machines', 'sources', 'workspaces'] as const
+const PARTS = ['steps', 'images', 'dataSyncs', 'machines', 'sources', 'points', 'workspaces'] as const
 type Part = (typeof PARTS)[number]
 
 /** Reports whether a schedule breaks an invariant. */

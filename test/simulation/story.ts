@@ -183,6 +183,8 @@ const MIX: readonly WholeKind[] = [
   'workspacesDisconnected',
   'endsWorkspaces',
   'workspacesCalm',
+  'workspacesPoints',
+  'workspacesPointsCalm',
   'workspacesPlayed',
   'workspacesPlayedCalm',
   'workspacesImpatient',

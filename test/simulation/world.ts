@@ -9,7 +9,7 @@ import {
   VirtualTime,
 } from '../../sandbox/memory-cluster/index.ts'
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
-import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE } from '../harness/kinds.ts'
+import { DATA_SYNC, IMAGE, MACHINE, WORKSPACE, WORKSPACE_SNAPSHOT } from '../harness/kinds.ts'
 import { Chronicle, isOperator, isPerson, OPERATOR_NAMESPACE } from './chronicle.ts'
 import { Disturbances } from './disturbances.ts'
 import type { Kind } from './kind.ts'
@@ -47,10 +47,12 @@ const LEFT: readonly ResourceType[] = [
   types.DATA_VOLUME,
   types.PERSISTENT_VOLUME_CLAIM,
   types.VOLUME_SNAPSHOT,
+  types.VIRTUAL_MACHINE_SNAPSHOT,
   types.DATA_SOURCE,
   types.POD,
   types.SECRET,
   WORKSPACE,
+  WORKSPACE_SNAPSHOT,
   types.NAMESPACE,
   types.NETWORK_POLICY,
   types.NETWORK_ATTACHMENT_DEFINITION,

@@ -4,6 +4,7 @@ import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
+import { WORKSPACE_SNAPSHOT } from '../../operator/controllers/workspace-snapshot/caches.ts'
 import type { KubeClient, Selection } from '../../operator/kube/kube-client.ts'
 import type { ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
@@ -18,10 +19,12 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [MACHINE, {}],
   [DATA_SYNC, {}],
   [WORKSPACE, {}],
+  [WORKSPACE_SNAPSHOT, {}],
   [types.DATA_VOLUME, {}],
   [types.PERSISTENT_VOLUME_CLAIM, {}],
   [types.POD, { labelSelector: LABELS.imageUid }],
   [types.VOLUME_SNAPSHOT, {}],
+  [types.VIRTUAL_MACHINE_SNAPSHOT, {}],
   [types.DATA_SOURCE, {}],
   [types.KUBEVIRT_VIRTUAL_MACHINE, {}],
   [types.VIRTUAL_MACHINE_INSTANCE, {}],

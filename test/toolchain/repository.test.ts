@@ -40,6 +40,7 @@ it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and M
     'storageprofiles.cdi.kubevirt.io',
     'virtualmachines.kubevirt.io',
     'virtualmachineinstances.kubevirt.io',
+    'virtualmachinesnapshots.snapshot.kubevirt.io',
     'network-attachment-definitions.k8s.cni.cncf.io',
     'volumesnapshots.snapshot.storage.k8s.io',
     'volumesnapshotclasses.snapshot.storage.k8s.io',

@@ -64,6 +64,12 @@ export const DATA_SYNCS = {
   status: () => import('../../../operator/controllers/data-sync/decide/status.ts'),
 } as const
 
+export const WORKSPACE_SNAPSHOTS = {
+  members: () => import('../../../operator/controllers/workspace-snapshot/decide/members.ts'),
+  plan: () => import('../../../operator/controllers/workspace-snapshot/decide/plan.ts'),
+  status: () => import('../../../operator/controllers/workspace-snapshot/decide/status.ts'),
+} as const
+
 export const WORKSPACES = {
   asWanted: () => import('../../../operator/controllers/workspace/decide/as-wanted.ts'),
   expiry: () => import('../../../operator/controllers/workspace/decide/expiry.ts'),

@@ -1,8 +1,9 @@
-import type fc from 'fast-check'
+import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule, Step } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
+import type { PointPlan } from '../workspace-snapshots/point-schedule.ts'
 import { PLAYER } from './labs.ts'
 import { PLAY_HARMS, type WorkspacePlan } from './workspace-schedule.ts'
 
@@ -147,6 +148,21 @@ const restored = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
 
 const workspacesRestored = restored(FAMILIES.workspaces)
 const workspacesRestoredCalm = restored(FAMILIES.workspacesCalm)
+const point: fc.Arbitrary<PointPlan> = fc.record({
+  workspace: fc.nat(2),
+  createdAtMs: fc.nat(8 * MINUTE),
+  deletedAfterMs: fc.option(fc.nat(4 * MINUTE), { nil: undefined, freq: 1 }),
+  harmedAfterMs: fc.option(fc.nat(20 * SECOND), { nil: undefined, freq: 2 }),
+})
+
+/** People take points in time of their labs, delete them, and delete snapshots that are in them, between whatever else happens. */
+const pointed = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  fc
+    .tuple(family, fc.array(point, { minLength: 4, maxLength: 12, size: 'max' }))
+    .map(([schedule, points]) => ({ ...schedule, points }))
+
+const workspacesPoints = pointed(FAMILIES.workspaces)
+const workspacesPointsCalm = pointed(FAMILIES.workspacesCalm)
 
 export const WORKSPACE_HUNTS = {
   workspacesUnseen,
@@ -159,4 +175,6 @@ export const WORKSPACE_HUNTS = {
   workspacesEndingCalm,
   workspacesRestored,
   workspacesRestoredCalm,
+  workspacesPoints,
+  workspacesPointsCalm,
 } as const

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { count, dateTime, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+
+/** Maximum number of members: all machines and volumes that a workspace can have. */
+const MEMBERS_MAX = WORKSPACE_LIMITS.vms + WORKSPACE_LIMITS.volumes
+
+/** Maximum length of the message about one member: those of all of them fit into one object. */
+export const SNAPSHOT_MESSAGE_MAX = 1_024
+
+export const WORKSPACE_SNAPSHOT_PHASES = {
+  /** No snapshot was asked for yet. */
+  Pending: 'Pending',
+  /** Some snapshot is not ready yet. */
+  InProgress: 'InProgress',
+  /** Every snapshot is ready. */
+  Succeeded: 'Succeeded',
+  /** At least one snapshot has failed or is lost, and no other one is under way. */
+  Failed: 'Failed',
+} as const
+export type WorkspaceSnapshotPhase = (typeof WORKSPACE_SNAPSHOT_PHASES)[keyof typeof WORKSPACE_SNAPSHOT_PHASES]
+
+/** Types of the conditions. All of them are always present. */
+export const WORKSPACE_SNAPSHOT_CONDITIONS = SETTLING_CONDITIONS
+
+const phase = z.enum(WORKSPACE_SNAPSHOT_PHASES)
+
+/** What a point in time is of. */
+export const SNAPSHOT_MEMBER_KINDS = ['Machine', 'Volume'] as const
+
+/** A member that is left out has no snapshot. */
+export const SNAPSHOT_MEMBER_PHASES = [...Object.values(WORKSPACE_SNAPSHOT_PHASES), 'LeftOut'] as const
+
+const member = z
+  .object({
+    kind: z
+      .enum(SNAPSHOT_MEMBER_KINDS)
+      .describe('Machine: a machine with its disks. Volume: a volume of spec.volumes.'),
+    name: z.string().max(253).describe('Name of the VirtualMachine, or of the claim of the volume, in this namespace.'),
+    snapshot: maybeText(
+      253,
+      'Name of its VirtualMachineSnapshot (of a machine) or VolumeSnapshot (of a volume), in this namespace.',
+    ),
+    phase: z
+      .enum(SNAPSHOT_MEMBER_PHASES)
+      .describe(
+        'Current phase. LeftOut: the machine was not deployed, or the claim not bound, and it has no snapshot.',
+      ),
+    reason: z.string().max(1024).describe('Why it is in this phase.'),
+    ready: z.boolean().describe('Whether the snapshot can be restored from.'),
+    consistency: maybeText(
+      256,
+      'How a machine was snapshotted, in the words of KubeVirt. Offline: it was switched off. Online,GuestAgent: the guest agent froze its file systems. ' +
+        'Online,NoGuestAgent: there was no guest agent, so the disks are as after a power failure. QuiesceFailed: the freeze failed.',
+    ),
+    time: dateTime('When the snapshot was taken.').optional(),
+    message: maybeText(
+      SNAPSHOT_MESSAGE_MAX,
+      'What KubeVirt or the storage driver says, and which disks are not in it.',
+    ),
+  })
+  .describe('One machine or volume of the workspace.')
+
+export const workspaceSnapshotStatus = statusOf(
+  phase,
+  'WorkspaceSnapshot',
+  {
+    phase: 'Current phase: Pending, InProgress, Succeeded or Failed.',
+    conditions:
+      'Ready: every snapshot can be restored from. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the WorkspaceSnapshot is ' +
+      'Succeeded or Failed: nothing more happens to it by itself.',
+  },
+  {
+    ready: maybeText(16, 'Snapshots that can be restored from, of all, such as 3/5.'),
+    counts: z
+      .object({
+        total: count().describe('Machines and volumes with a snapshot.'),
+        succeeded: count().describe('Snapshots that are ready.'),
+        inProgress: count().describe('Snapshots that are being taken, or do not exist yet.'),
+        failed: count().describe('Snapshots that failed or are lost.'),
+        leftOut: count().describe('Machines that were not deployed, and volumes that were not bound.'),
+      })
+      .describe('How many members are in which phase.')
+      .optional(),
+    members: z
+      .array(member)
+      .max(MEMBERS_MAX)
+      .meta({
+        description:
+          'The machines and volumes of the workspace when this was taken. The list is written before the first snapshot is created, and keeps its members from then on.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['kind', 'name'],
+      })
+      .optional(),
+  },
+)
+
+export type WorkspaceSnapshotStatus = z.output<typeof workspaceSnapshotStatus>
+export type WorkspaceSnapshotMember = z.output<typeof member>

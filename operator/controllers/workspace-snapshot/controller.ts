@@ -1,0 +1,96 @@
+import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP } from '@open-terrain/constructs'
+import { isSame } from '../../base/equality.ts'
+import { BY_NAMESPACE } from '../../cluster/caches.ts'
+import { triggersOf } from '../../cluster/triggers.ts'
+import { isTerminating, type KubeObject, namespaceOf } from '../../kube/kube-object.ts'
+import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { ObjectController } from '../../runtime/object-controller.ts'
+import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
+import { Refusals } from '../../runtime/refusals.ts'
+import type { Services } from '../../runtime/services.ts'
+import { type Change, type Readable, whenContentChanged } from '../../runtime/store.ts'
+import type { WorkQueue } from '../../runtime/work-queue.ts'
+import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshotCaches } from './caches.ts'
+import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
+import { snapshotThrottleOf } from './decide/status.ts'
+import { observeWorkspaceSnapshot } from './observe.ts'
+import type { WorkspaceSnapshotView } from './world.ts'
+
+type Options = Services & {
+  readonly caches: WorkspaceSnapshotCaches
+  readonly phases: PhaseGauge
+  readonly policy: () => Policy
+  /** Calls `listener` on each change of the policy. Returns a function that stops this. */
+  readonly onPolicyChange: (listener: () => void) => () => void
+}
+
+/** Reconciles WorkspaceSnapshots, as long as this process leads. */
+export class WorkspaceSnapshotController extends ObjectController<
+  WorkspaceSnapshotView,
+  WorkspaceSnapshotPlan,
+  undefined
+> {
+  constructor(options: Options) {
+    const { caches, phases, clock, policy, onPolicyChange } = options
+    const refusals = new Refusals()
+    super(options, caches.reflectors, {
+      type: WORKSPACE_SNAPSHOT,
+      children: [
+        { type: VIRTUAL_MACHINE_SNAPSHOT, propagationPolicy: 'Background' },
+        { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
+      ],
+      areChildrenApart: true,
+      store: caches.snapshots,
+      listen: (queue) => [...listenForTriggers(caches, queue), onPolicyChange(() => queueWaiting(caches, queue))],
+      gauges: phases,
+      states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
+      plan: (snapshot) => {
+        if (!caches.isComplete) return undefined
+        const refusal = refusals.of(snapshot.metadata.uid ?? '')
+        const world = observeWorkspaceSnapshot(snapshot, caches, policy().workspaceSnapshotLimit, refusal)
+        return planWorkspaceSnapshot(world, clock.now())
+      },
+      throttle: ({ status }, plan, sinceWriteMs) => snapshotThrottleOf(status, plan.status, sinceWriteMs),
+      factsBetween: (_before, status) => ({ snapshots: (status as WorkspaceSnapshotView['status']).ready }),
+      refusals,
+    })
+  }
+}
+
+function isWaiting({ status }: WorkspaceSnapshotView): boolean {
+  return status.members === undefined
+}
+
+function queueWaiting({ snapshots }: WorkspaceSnapshotCaches, queue: WorkQueue): void {
+  triggersOf(snapshots, (key) => queue.add(key)).all([...snapshots.values()].filter(isWaiting))
+}
+
+function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
+  const { snapshots, machineSnapshots, lab, cluster, reflectors } = caches
+  const { all, refersTo } = triggersOf(snapshots, (key) => queue.add(key))
+  const inNamespace = (namespace: string) => snapshots.find(BY_NAMESPACE, namespace)
+  const within = whenContentChanged(({ key }: Change<KubeObject>) => all(inNamespace(namespaceOf(key))))
+  /** What a workspace has matters only until the members are written down. */
+  const waitingFor = <T extends KubeObject>(store: Readable<T>, about: (one: T | undefined) => unknown) =>
+    store.onChange(({ key, before, after }) => {
+      if (!isSame(about(before), about(after))) all(inNamespace(namespaceOf(key)).filter(isWaiting))
+    })
+  return [
+    // One that is gone, or begins, concerns those that wait for it.
+    snapshots.onChange(({ key }) => all(inNamespace(namespaceOf(key)).filter(isWaiting))),
+    machineSnapshots.onChange(within),
+    cluster.snapshots.onChange(within),
+    refersTo(cluster.namespaces, BY_NAMESPACE, isTerminating),
+    lab.workspaces.onChange(({ key, before, after }) => {
+      if (!isSame(existence(before), existence(after))) all(inNamespace(key))
+    }),
+    waitingFor(lab.machines, existence),
+    waitingFor(lab.kubevirt, existence),
+    waitingFor(cluster.claims, (claim) => [existence(claim), claim?.phase]),
+    reflectors.onInstalled(() => all(snapshots.values())),
+  ]
+}
+
+function existence(object: KubeObject | undefined): unknown {
+  return object && [object.metadata.uid, isTerminating(object)]
+}

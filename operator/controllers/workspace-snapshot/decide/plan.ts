@@ -1,0 +1,131 @@
+import { problemsText, type WorkspaceSnapshotMember, type WorkspaceSnapshotStatus } from '@open-terrain/constructs'
+import { renderMemberSnapshot } from '@open-terrain/constructs/operator'
+import { unusableReason } from '../../../cluster/own-view.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
+import { withRefusal } from '../../../runtime/summary.ts'
+import type { LabMember, WorkspaceSnapshotWorld } from '../world.ts'
+import { isToBeCreated, membersNow, membersOfLab } from './members.ts'
+import {
+  notServedText,
+  snapshotEventsBetween,
+  snapshotStatusOf,
+  snapshotSummary,
+  type WorkspaceSnapshotSummary,
+} from './status.ts'
+
+/** What to do about one WorkspaceSnapshot, as printable data. Nothing is removed: the garbage collector deletes its snapshots with it. */
+export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
+
+/**
+ * ```
+ * Pending ─▶ members written down ─▶ their snapshots created ─▶ InProgress ─▶ Succeeded, Failed
+ * ```
+ * The members are in the status before the first snapshot is created. So a process that dies in between creates the same ones under the same names, and a
+ * machine that the workspace gets later is not taken at another time than the rest. A snapshot that was seen once is never created again.
+ */
+export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {
+  const { snapshot } = world
+  const { status: before, metadata } = snapshot
+  if (metadata.deletionTimestamp !== undefined) return { ...NOTHING_TO_DO, status: before }
+  return before.members === undefined ? beginning(world, now) : underWay(world, before.members, now)
+}
+
+/** Nothing is created in this plan: the members have to be written down first. */
+function beginning(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {
+  const obstacle = obstacleIn(world) ?? whyNotBegun(world)
+  const members = obstacle === undefined ? membersOfLab(world) : undefined
+  const summary = obstacle ?? snapshotSummary(members ?? [])
+  return planOf(world, summary, members, now)
+}
+
+function underWay(world: WorkspaceSnapshotWorld, stored: readonly WorkspaceSnapshotMember[], now: number) {
+  const { members, requeue } = membersNow(world, now)
+  const missing = members.filter((member) => isToBeCreated(member, world.found[member.snapshot ?? '']))
+  const unserved = notServedOf(
+    world,
+    stored.filter(({ snapshot }) => snapshot !== undefined),
+  )
+  const obstacle = unserved ?? (missing.length === 0 ? invalid(world) : (obstacleIn(world) ?? withoutWorkspace(world)))
+  const told = withRefusal(snapshotSummary(members), world.refusal, REFUSED)
+  const plan = planOf(world, obstacle ?? told, members, now)
+  const apply = obstacle === undefined ? missing.flatMap((member) => snapshotObject(world, member)) : []
+  return { ...plan, apply, requeue }
+}
+
+const REFUSED = { phase: 'InProgress', reason: 'Refused' } as const
+
+function planOf(
+  { snapshot }: WorkspaceSnapshotWorld,
+  summary: WorkspaceSnapshotSummary,
+  members: readonly WorkspaceSnapshotMember[] | undefined,
+  now: number,
+): WorkspaceSnapshotPlan {
+  const status = snapshotStatusOf(snapshot, summary, members, now)
+  return { ...NOTHING_TO_DO, status, events: snapshotEventsBetween(snapshot.status, status) }
+}
+
+function snapshotObject(
+  { snapshot, workspace, spec }: WorkspaceSnapshotWorld,
+  { kind, name, snapshot: called }: WorkspaceSnapshotMember,
+): KubeObject[] {
+  if (workspace === undefined || !spec.ok || called === undefined) return []
+  const { name: of, uid = '' } = snapshot.metadata
+  const { snapshotClass, failureDeadline } = spec.spec
+  const member = { kind, name }
+  return [
+    renderMemberSnapshot({ workspace, of: { name: of, uid }, member, name: called, snapshotClass, failureDeadline }),
+  ]
+}
+
+function pending(reason: WorkspaceSnapshotSummary['reason'], message: string): WorkspaceSnapshotSummary {
+  return { phase: 'Pending', reason, message }
+}
+
+function invalid({ spec, snapshot }: WorkspaceSnapshotWorld): WorkspaceSnapshotSummary | undefined {
+  if (spec.ok) return undefined
+  return { phase: 'Failed', reason: unusableReason(snapshot), message: problemsText(spec.problems) }
+}
+
+/** Returns why nothing can be created, or undefined. */
+function obstacleIn(world: WorkspaceSnapshotWorld): WorkspaceSnapshotSummary | undefined {
+  const { namespaceTerminating, snapshot } = world
+  if (!namespaceTerminating) return invalid(world)
+  const message = `namespace ${snapshot.metadata.namespace} is being deleted, and its snapshots with it: nothing can be created in it`
+  return pending('NamespaceTerminating', message)
+}
+
+function withoutWorkspace({ workspace, snapshot }: WorkspaceSnapshotWorld): WorkspaceSnapshotSummary | undefined {
+  if (workspace !== undefined) return undefined
+  const { namespace = '' } = snapshot.metadata
+  const message = `there is no Workspace ${namespace}, or it is being deleted: create the WorkspaceSnapshot in the namespace of a Workspace, which has its name`
+  return pending('WorkspaceMissing', message)
+}
+
+/** Returns why no point in time is taken, or undefined. */
+function whyNotBegun(world: WorkspaceSnapshotWorld): WorkspaceSnapshotSummary | undefined {
+  const { lab, ahead, limit, workspace } = world
+  const nobody = withoutWorkspace(world)
+  if (nobody !== undefined) return nobody
+  if (ahead >= limit) return pending('LimitReached', limitText(ahead, limit))
+  const withDisk = lab.filter(({ hasDisk }) => hasDisk)
+  if (withDisk.length > 0) return notServedOf(world, withDisk)
+  const message = `Workspace ${workspace?.name} has no machine that is deployed, and no volume that is bound: the snapshot is taken when it has one`
+  return pending('NothingToSnapshot', message)
+}
+
+function limitText(ahead: number, limit: number): string {
+  if (limit === 0) return 'the policy key workspaceSnapshotLimit is 0: no snapshots of workspaces are taken'
+  return (
+    `the workspace has ${ahead} snapshots that are taken or come first, and the policy key workspaceSnapshotLimit allows ${limit}: ` +
+    'delete one that is not needed, and this one is taken; none is deleted by itself'
+  )
+}
+
+function notServedOf(
+  { notServed }: WorkspaceSnapshotWorld,
+  members: readonly Pick<LabMember, 'kind'>[],
+): WorkspaceSnapshotSummary | undefined {
+  const missing = notServed.filter((kind) => members.some((member) => member.kind === kind))
+  return missing.length === 0 ? undefined : pending('SnapshotsNotServed', notServedText(missing))
+}

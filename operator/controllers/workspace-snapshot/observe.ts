@@ -1,0 +1,132 @@
+import { vmChildNames } from '@open-terrain/constructs/operator'
+import { compareTexts } from '../../base/messages.ts'
+import { fromTime, toShortTime } from '../../base/time.ts'
+import { BY_NAMESPACE } from '../../cluster/caches.ts'
+import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
+import type { SnapshotView } from '../../cluster/views.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
+import type { MachineSnapshotView } from './views.ts'
+import type { FoundSnapshot, LabMember, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
+
+/** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
+export function observeWorkspaceSnapshot(
+  snapshot: WorkspaceSnapshotView,
+  caches: WorkspaceSnapshotCaches,
+  limit: number,
+  refusal?: string,
+): WorkspaceSnapshotWorld {
+  const { namespace = '' } = snapshot.metadata
+  const workspace = caches.workspaceOf(namespace)
+  const { reflectors, cluster } = caches
+  return {
+    snapshot,
+    spec: parsedWorkspaceSnapshotSpec(snapshot),
+    namespaceTerminating: isTerminating(cluster.namespaces.get(namespace)),
+    workspace:
+      workspace === undefined || isTerminating(workspace)
+        ? undefined
+        : { name: workspace.metadata.name, uid: workspace.metadata.uid ?? '' },
+    lab: workspace === undefined ? [] : [...machinesOf(workspace, caches), ...volumesOf(workspace, caches)],
+    found: foundOf(snapshot, caches),
+    notServed: [
+      ...(reflectors.isInstalled(VIRTUAL_MACHINE_SNAPSHOT) ? [] : (['Machine'] as const)),
+      ...(reflectors.isInstalled(VOLUME_SNAPSHOT) ? [] : (['Volume'] as const)),
+    ],
+    ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot)).length,
+    limit,
+    refusal,
+  }
+}
+
+/** Reports whether another snapshot of the workspace is taken, or waits for longer. Those of one second are in the order of their names. */
+function isAhead(other: WorkspaceSnapshotView, one: WorkspaceSnapshotView): boolean {
+  if (other.metadata.uid === one.metadata.uid) return false
+  if (other.status.members !== undefined) return true
+  if (isTerminating(other) || !parsedWorkspaceSnapshotSpec(other).ok) return false
+  return compareTexts(ageOf(other), ageOf(one)) < 0
+}
+
+function ageOf({ metadata }: KubeObject): string {
+  return `${metadata.creationTimestamp ?? ''} ${metadata.name}`
+}
+
+function machinesOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): LabMember[] {
+  const { name: namespace } = workspace.metadata
+  const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace))
+  return sorted(
+    machines.map((machine) => {
+      const { name } = machine.metadata
+      const deployed = lab.kubevirt.get(keyOf({ namespace, name: vmChildNames(name).machine }))
+      const hasDisk = deployed !== undefined && !isTerminating(deployed) && isChildOf(deployed, machine)
+      return { kind: 'Machine', name, hasDisk }
+    }),
+  )
+}
+
+function volumesOf(workspace: KubeObject, { cluster }: WorkspaceSnapshotCaches): LabMember[] {
+  const { name, uid = '' } = workspace.metadata
+  const claims = childrenOf(workspace, cluster.claims.find(BY_OWNER, familyKey(name, uid)))
+  return sorted(
+    claims.map((claim) => {
+      const hasDisk = claim.phase === 'Bound' && !isTerminating(claim)
+      return { kind: 'Volume', name: claim.metadata.name, hasDisk }
+    }),
+  )
+}
+
+function sorted(members: readonly LabMember[]): LabMember[] {
+  return members.toSorted((one, other) => compareTexts(one.name, other.name))
+}
+
+function foundOf(snapshot: WorkspaceSnapshotView, caches: WorkspaceSnapshotCaches): Record<string, FoundSnapshot> {
+  const { namespace = '' } = snapshot.metadata
+  const { machineSnapshots, cluster } = caches
+  const entries = (snapshot.status.members ?? []).flatMap(({ kind, snapshot: name }) => {
+    if (name === undefined) return []
+    const key = keyOf({ namespace, name })
+    if (kind === 'Machine') {
+      const found = machineSnapshots.get(key)
+      return found === undefined ? [] : [[name, foundMachine(found, snapshot)] as const]
+    }
+    const found = cluster.snapshots.get(key)
+    return found === undefined ? [] : [[name, foundVolume(found, snapshot)] as const]
+  })
+  return Object.fromEntries(entries)
+}
+
+function foundMachine(found: MachineSnapshotView, owner: WorkspaceSnapshotView): FoundSnapshot {
+  const { phase, isReady, trouble, indications, excluded, time } = found
+  return {
+    ...commonOf(found, owner),
+    isReady,
+    hasFailed: phase === 'Failed',
+    text: isReady ? (excluded === '' ? '' : `not in it: ${excluded}`) : trouble,
+    // KubeVirt writes the indications before the snapshot is taken.
+    ...(isReady && { consistency: indications === '' ? 'Offline' : indications }),
+    time: timeOf(time),
+  }
+}
+
+function foundVolume(found: SnapshotView, owner: WorkspaceSnapshotView): FoundSnapshot {
+  const { readyToUse, error = '', takenAt } = found
+  return {
+    ...commonOf(found, owner),
+    isReady: readyToUse,
+    hasFailed: false,
+    text: readyToUse ? '' : error,
+    time: timeOf(takenAt),
+  }
+}
+
+function commonOf(found: KubeObject, owner: WorkspaceSnapshotView) {
+  const createdMs = fromTime(found.metadata.creationTimestamp)
+  return { isOurs: isChildOf(found, owner), isTerminating: isTerminating(found), createdMs }
+}
+
+/** The API server refuses a status with a text that is no time. */
+function timeOf(text: string | undefined): string | undefined {
+  const ms = fromTime(text)
+  return ms === undefined ? undefined : toShortTime(ms)
+}

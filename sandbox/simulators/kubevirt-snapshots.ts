@@ -1,0 +1,91 @@
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { Delays } from './delays.ts'
+import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
+import type { MachineSnapshot, MachineSnapshotStatus } from './kubevirt-models.ts'
+import { type Condition, isTerminating, uidOf } from './models.ts'
+
+/** From one step to the next, so that others can interfere. */
+const STEP_MS = 200
+/** That of KubeVirt for a snapshot that has none. The deadlines of others are not simulated. */
+const DEADLINE_MS = 5 * 60_000
+
+/**
+ * KubeVirt's controller of VirtualMachineSnapshots: one of a machine that exists is InProgress, and then ready. It says how the guest was frozen.
+ *
+ * Not simulated: the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
+ */
+export class MachineSnapshots extends KubevirtController {
+  readonly #delays = new Delays(this.world)
+  /** Why snapshots of a machine fail, by name of the machine. */
+  readonly #failures = new Map<string, string>()
+
+  constructor(parts: KubevirtParts) {
+    super('kubevirt snapshots', parts)
+  }
+
+  /** Snapshots of this machine fail from now on. Returns a function that ends it. */
+  fail(machine: string, reason: string): () => void {
+    this.#failures.set(machine, reason)
+    return () => this.#failures.delete(machine)
+  }
+
+  protected async reconcile(key: string): Promise<void> {
+    if (this.outages.isAway) return
+    const snapshot = this.world.machineSnapshots.get(key)
+    if (snapshot === undefined || isTerminating(snapshot)) return this.#delays.forget(key)
+    const { phase = 'Unset' } = snapshot.status ?? {}
+    if (phase === 'Succeeded' || phase === 'Failed') return
+    const next = this.#next(snapshot)
+    if (next === undefined) return this.worker.queue.addAfter(key, DEADLINE_MS)
+    if (!this.#delays.passed(this.worker, key, `${uidOf(snapshot)} ${phase}`, STEP_MS)) return
+    await this.world.writeStatus(VIRTUAL_MACHINE_SNAPSHOT, this.world.machineSnapshots, snapshot, next)
+  }
+
+  #next({ status, spec, metadata }: MachineSnapshot): MachineSnapshotStatus | undefined {
+    const { name } = spec.source
+    const key = `${metadata.namespace}/${name}`
+    const failure = this.#failures.get(name)
+    if (failure !== undefined)
+      return { phase: 'Failed', readyToUse: false, conditions: [this.#says('Failure', true, failure)] }
+    if (this.world.machines.get(key) === undefined) {
+      if (status !== undefined) return this.#overdue(metadata)
+      return {
+        phase: 'InProgress',
+        readyToUse: false,
+        conditions: [this.#says('Progressing', false, 'Source does not exist')],
+      }
+    }
+    if (status === undefined) return { phase: 'InProgress', readyToUse: false }
+    return {
+      phase: 'Succeeded',
+      readyToUse: true,
+      creationTime: this.world.timestamp(),
+      indications: this.#indications(key),
+      conditions: [this.#says('Ready', true, 'Operation complete')],
+    }
+  }
+
+  #overdue({ creationTimestamp = '' }: KubeObject['metadata']): MachineSnapshotStatus | undefined {
+    if (this.world.clock.now() - Date.parse(creationTimestamp) < DEADLINE_MS) return undefined
+    return {
+      phase: 'Failed',
+      readyToUse: false,
+      conditions: [this.#says('Failure', true, 'snapshot deadline exceeded')],
+    }
+  }
+
+  #indications(key: string): string[] {
+    const instance = this.world.instances.get(key)
+    if (instance === undefined) return []
+    const hasAgent = instance.status?.conditions?.some(
+      ({ type, status }) => type === 'AgentConnected' && status === 'True',
+    )
+    return ['Online', hasAgent === true ? 'GuestAgent' : 'NoGuestAgent']
+  }
+
+  /** KubeVirt has the text in the reason. */
+  #says(type: string, holds: boolean, reason: string): Condition {
+    return { type, status: holds ? 'True' : 'False', reason }
+  }
+}

@@ -1,0 +1,43 @@
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
+import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
+import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from '../../harness/kinds.ts'
+import type { Kind } from '../kind.ts'
+import { isPeoplesPartKept } from '../oracle/foreign.ts'
+import type { World } from '../world.ts'
+import { POINT_CHILDREN, PointOracle, pointOf } from './point-oracle.ts'
+import { PointPeople } from './point-people.ts'
+import { PointRest } from './point-rest.ts'
+
+/** Points in time of workspaces, and the snapshots that are in them. */
+export class WorkspaceSnapshots implements Kind {
+  readonly people: PointPeople
+  readonly rest: PointRest
+  readonly oracles: readonly [PointOracle]
+  readonly restsWithinMs = HOUR
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+    this.people = new PointPeople(world)
+    this.rest = new PointRest(world)
+    this.oracles = [new PointOracle(world)]
+  }
+
+  /** Permits writes of their status, and the creation of their snapshots. */
+  permits(commit: Commit): boolean {
+    const { resource, object, type } = commit
+    if (resource.kind === WORKSPACE_SNAPSHOT.kind) return isPeoplesPartKept(commit)
+    if (!POINT_CHILDREN.some(({ kind }) => kind === resource.kind) || type !== 'ADDED') return false
+    const point = this.oracles[0].seen(pointOf(object))
+    return point?.metadata.namespace === object.metadata.namespace
+  }
+
+  objects(): readonly (readonly [ResourceType, KubeObject])[] {
+    return [...this.#points.values()].map(({ object }) => [WORKSPACE_SNAPSHOT, object])
+  }
+
+  get #points() {
+    return this.#world.chronicle.traces.of<WorkspaceSnapshot>(WORKSPACE_SNAPSHOT)
+  }
+}
