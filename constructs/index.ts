@@ -150,7 +150,7 @@ export {
 } from './authoring/lab-network.ts'
 export { LabSecret, type LabSecretProps, type PlainText, plainText, type SecretKey } from './authoring/lab-secret.ts'
 export {
-  type ImageReference,
+  type LabImage,
   type LabDisk,
   type LabRole,
   type LabUser,

@@ -118,7 +118,7 @@ describe('environmentManifests', () => {
         objectsOf,
       )
     const marked = of(false).filter(({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] !== undefined)
-    const crds = Array<string>(4).fill('CustomResourceDefinition')
+    const crds = Array<string>(5).fill('CustomResourceDefinition')
     expect(marked.map(({ kind }) => kind)).toEqual([...crds, 'ConfigMap', 'Deployment'])
     expect(new Set(marked.map(({ metadata }) => metadata.annotations['pelotech.ot/installed-by']))).toEqual(
       new Set(['manifests/staging']),

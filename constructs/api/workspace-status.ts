@@ -138,6 +138,8 @@ export const workspaceStatus = statusOf(
       64,
       'Hash of annotation pelotech.ot/reset-requested-at as first seen; it does not count.',
     ),
+    passedReset: maybeText(64, 'Hash of that annotation once all machines have got it.'),
+    passedRebuild: maybeText(64, 'The same for pelotech.ot/rebuild-requested-at.'),
     plays: z
       .array(playRecord)
       .max(WORKSPACE_LIMITS.vms * PLAYS.length)

@@ -12,7 +12,7 @@ type UserSpec = NonNullable<VmSpec['users']>[number]
 type DiskSpec = NonNullable<VmSpec['disks']>[number]
 
 /** A VMDiskImage: that of a `Release`, a `VMDiskImage` of the same program, or its name. */
-export type ImageReference = string | { readonly imageName: string }
+export type LabImage = string | { readonly imageName: string }
 
 /** An Ansible role, with its variables. Teams define those that they use once. */
 export interface LabRole {
@@ -43,7 +43,7 @@ export interface LabDisk {
   /** Size of an empty disk, or of the clone. */
   readonly size?: Size | string | number
   /** Image that the disk is a clone of. */
-  readonly image?: ImageReference
+  readonly image?: LabImage
   /** Volume of the lab that the disk is. */
   readonly volume?: LabVolume
   /** True: the image is a CD-ROM. Default: false. */
@@ -76,7 +76,7 @@ type Reshaped =
 
 export interface LabVmProps extends Omit<VmSpec, Reshaped> {
   /** Image that the root disk is cloned from. */
-  readonly image: ImageReference
+  readonly image: LabImage
   /** Virtual CPUs, such as 2 or 500m. Needed with memory, unless an instance type gives both. */
   readonly cpu?: number | string
   /** Memory of the guest: a quantity such as 2Gi, bytes, or a Size. */
@@ -134,7 +134,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   }
 }
 
-function nameOfImage(image: ImageReference): string {
+function nameOfImage(image: LabImage): string {
   return typeof image === 'string' ? image : image.imageName
 }
 

@@ -8,7 +8,7 @@ import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts
 import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
-import type { FoundSnapshot, LabMember, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
+import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
 
 /** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
 export function observeWorkspaceSnapshot(
@@ -52,7 +52,7 @@ function ageOf({ metadata }: KubeObject): string {
   return `${metadata.creationTimestamp ?? ''} ${metadata.name}`
 }
 
-function machinesOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): LabMember[] {
+function machinesOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): MemberOfLab[] {
   const { name: namespace } = workspace.metadata
   const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace))
   return sorted(
@@ -65,7 +65,7 @@ function machinesOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): La
   )
 }
 
-function volumesOf(workspace: KubeObject, { cluster }: WorkspaceSnapshotCaches): LabMember[] {
+function volumesOf(workspace: KubeObject, { cluster }: WorkspaceSnapshotCaches): MemberOfLab[] {
   const { name, uid = '' } = workspace.metadata
   const claims = childrenOf(workspace, cluster.claims.find(BY_OWNER, familyKey(name, uid)))
   return sorted(
@@ -76,7 +76,7 @@ function volumesOf(workspace: KubeObject, { cluster }: WorkspaceSnapshotCaches):
   )
 }
 
-function sorted(members: readonly LabMember[]): LabMember[] {
+function sorted(members: readonly MemberOfLab[]): MemberOfLab[] {
   return members.toSorted((one, other) => compareTexts(one.name, other.name))
 }
 

@@ -2,11 +2,11 @@ import { parseWorkspaceSnapshotSpec, type WorkspaceSnapshotSpecInput } from '@op
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
-import type { FoundSnapshot, LabMember, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
+import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 
-export const LAB: readonly LabMember[] = [
+export const LAB: readonly MemberOfLab[] = [
   { kind: 'Machine', name: 'attacker', hasDisk: true },
   { kind: 'Machine', name: 'victim', hasDisk: true },
   { kind: 'Volume', name: 'loot', hasDisk: true },

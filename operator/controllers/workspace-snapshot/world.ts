@@ -11,7 +11,7 @@ export interface WorkspaceSnapshotView extends OwnView {
 }
 
 /** A machine or volume that a workspace has now. */
-export interface LabMember extends Pick<WorkspaceSnapshotMember, 'kind' | 'name'> {
+export interface MemberOfLab extends Pick<WorkspaceSnapshotMember, 'kind' | 'name'> {
   /** Whether there is anything to take: the machine exists in KubeVirt, or the claim is bound. */
   readonly hasDisk: boolean
 }
@@ -41,11 +41,11 @@ export interface WorkspaceSnapshotWorld {
   /** The Workspace of the namespace; undefined if there is none, or it is being deleted. */
   readonly workspace: { readonly name: string; readonly uid: string } | undefined
   /** What the workspace has now: the machines, then the volumes, by name. */
-  readonly lab: readonly LabMember[]
+  readonly lab: readonly MemberOfLab[]
   /** By name of the snapshots in `status.members`: those that exist. */
   readonly found: Readonly<Record<string, FoundSnapshot>>
   /** Kinds of members whose snapshots the cluster does not serve. */
-  readonly notServed: readonly LabMember['kind'][]
+  readonly notServed: readonly MemberOfLab['kind'][]
   /** Other snapshots of the workspace that are taken, or come first. */
   readonly ahead: number
   /** How many the policy allows. */

@@ -15,12 +15,12 @@ import { imageNames, ownReferences } from './decide/components/image.ts'
 import { linkNamesIn, networksOfBefore } from './decide/components/network.ts'
 import { asEnded } from './decide/expiry.ts'
 import { OWNED_TYPES } from './decide/kinds.ts'
+import { machineRequests } from './decide/machine-requests.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { isRecreate } from './decide/outdated.ts'
 import { isPlayRecorded } from './decide/plays.ts'
-import { NO_ROLLOUT, rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
+import { NO_ROLLOUT, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands } from './decide/render.ts'
-import { passedReset } from './decide/resets.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
@@ -181,9 +181,7 @@ function blueprintOf(
   },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
-  const { name, uid = '', annotations } = workspace.metadata
-  const rebuildRequestedAt = annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  const resetRequestedAt = passedReset(workspace)
+  const { name, uid = '' } = workspace.metadata
   const replaced = (spec.secrets ?? []).flatMap(({ name: secret }) => {
     const existing = children.get(idOf(SECRET.kind, secret))
     const source = secretSources.get(secret)
@@ -191,8 +189,7 @@ function blueprintOf(
     return isOfAnotherSource(existing, source) || isFrozenCopy(existing, source, refusals) ? [secret] : []
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
-  const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
-  const asked = { rebuildRequestedAt, resetRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+  const asked = machineRequests({ workspace, spec, children }, rollout)
   const blueprint = { workspace: { name, uid }, spec, policy, ...asked, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }

@@ -35,12 +35,12 @@ import { networksOfBefore } from './decide/components/network.ts'
 import { asEnded } from './decide/expiry.ts'
 import { startingHosts } from './decide/host-names.ts'
 import { imageTemplate } from './decide/image-template.ts'
+import { machineRequests } from './decide/machine-requests.ts'
 import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { isSwitchedOff } from './decide/power.ts'
-import { rebuildRequestsOf, rebuildsDue } from './decide/rebuilds.ts'
+import { rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
-import { passedReset } from './decide/resets.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import type {
   ExpiryFacts,
@@ -179,14 +179,19 @@ export class PlannedWorld {
     const { policy } = this
     const spec = this.#powered(this.#spec)
     const secretSources = this.#secretSources()
-    const { rebuildRequestedAt, children, status } = this
-    const resetRequestedAt = passedReset({ metadata: { ...metadata, annotations }, status })
+    const { children, status } = this
     const images = new Map(imageNames(spec).map((name) => [name, this.images.get(name)?.image]))
     const rollout = rebuildsDue({ spec, children, images })
-    const requests = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout)
-    const asked = { rebuildRequestedAt, resetRequestedAt, ...(requests.size > 0 && { rebuildRequests: requests }) }
+    const asked = machineRequests(
+      { workspace: { metadata: { ...metadata, annotations }, status }, spec, children },
+      rollout,
+    )
     const blueprint = { workspace: metadata, spec, policy, ...asked, secretSources }
-    const renderedOf = JSON.stringify([spec.powerState, [...requests]])
+    const renderedOf = JSON.stringify([
+      spec.powerState,
+      [...(asked.rebuildRequests ?? [])],
+      [...(asked.resetRequests ?? [])],
+    ])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined
     this.#renderedOf = renderedOf
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })

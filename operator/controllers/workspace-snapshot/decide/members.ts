@@ -2,7 +2,7 @@ import { parseDuration, type WorkspaceSnapshotMember } from '@open-terrain/const
 import { memberSnapshotName, SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
-import type { FoundSnapshot, LabMember, WorkspaceSnapshotWorld } from '../world.ts'
+import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'
 
 /** The kinds of objects that snapshots of members are. */
 export const SNAPSHOT_KINDS = { Machine: 'VirtualMachineSnapshot', Volume: 'VolumeSnapshot' } as const
@@ -24,7 +24,7 @@ export function membersOfLab({ lab, snapshot }: Pick<WorkspaceSnapshotWorld, 'la
   })
 }
 
-const LEFT_OUT = { Machine: 'NotDeployed', Volume: 'NotBound' } as const satisfies Record<LabMember['kind'], string>
+const LEFT_OUT = { Machine: 'NotDeployed', Volume: 'NotBound' } as const satisfies Record<MemberOfLab['kind'], string>
 
 /** Returns the members as they are now. What the cluster does not serve stays as it was seen last. */
 export function membersNow(

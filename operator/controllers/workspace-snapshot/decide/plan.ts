@@ -4,7 +4,7 @@ import { unusableReason } from '../../../cluster/own-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/summary.ts'
-import type { LabMember, WorkspaceSnapshotWorld } from '../world.ts'
+import type { MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'
 import { isToBeCreated, membersNow, membersOfLab } from './members.ts'
 import {
   notServedText,
@@ -124,7 +124,7 @@ function limitText(ahead: number, limit: number): string {
 
 function notServedOf(
   { notServed }: WorkspaceSnapshotWorld,
-  members: readonly Pick<LabMember, 'kind'>[],
+  members: readonly Pick<MemberOfLab, 'kind'>[],
 ): WorkspaceSnapshotSummary | undefined {
   const missing = notServed.filter((kind) => members.some((member) => member.kind === kind))
   return missing.length === 0 ? undefined : pending('SnapshotsNotServed', notServedText(missing))

@@ -22,6 +22,8 @@ export interface Blueprint {
   readonly rebuildRequests?: ReadonlyMap<string, string>
   /** From `passedReset`. */
   readonly resetRequestedAt?: string | undefined
+  /** As `rebuildRequests`. */
+  readonly resetRequests?: ReadonlyMap<string, string>
 }
 
 /** What a rollout does next. */

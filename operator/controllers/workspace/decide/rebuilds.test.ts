@@ -173,7 +173,7 @@ describe('the value that a machine gets', () => {
     ['of a lab that looks like a mark is left alone', asked('a', 1), asked('a', 1), NO_ROLLOUT, undefined],
   ])('%s', (_what, value, own, rollout, expected) => {
     const of = facts({ a: { ...(value !== undefined && { value }) } })
-    expect(rebuildRequestsOf(of, own, rollout).get('a')).toBe(expected)
+    expect(rebuildRequestsOf(of, own, rollout, false).get('a')).toBe(expected)
   })
 })
 
@@ -226,7 +226,7 @@ class Course {
   plan(): void {
     const of = facts(Object.fromEntries(this.#members), this.#strategy)
     const rollout = rebuildsDue(of)
-    const requests = rebuildRequestsOf(of, this.#own, rollout)
+    const requests = rebuildRequestsOf(of, this.#own, rollout, false)
     for (const [name, mark] of rollout.asked) {
       this.asks.push(`${name} ${mark}`)
       this.#change(name, { value: requests.get(name), hasSeen: false })

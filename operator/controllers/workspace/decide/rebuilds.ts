@@ -86,6 +86,12 @@ function markDue(machine: MachineFacts | undefined): string | undefined {
   return phase === 'Ready' || phase === 'Failed' ? markOf(machine) : undefined
 }
 
+/** Returns the value of a machine without the mark of a rollout. @param own value of its workspace, which may end like one */
+export function requestWithoutMark(value: string | undefined, own: string): string | undefined {
+  const found = value === own ? null : MARK.exec(value ?? '')
+  return found === null ? value : found[1]
+}
+
 /** The same for one generation of the spec of one machine, also for another process of the operator. */
 function markOf({ metadata }: MachineFacts): string {
   return shortHash([metadata.uid, String(metadata.generation)])
@@ -119,22 +125,37 @@ function isPublished(image: ImageView | undefined): boolean {
  * for a new request. So a value changes only when the rollout asks again, or when somebody gives the workspace another value: not when the strategy
  * changes, and not when the value of the workspace is taken away.
  * @param own value of the annotation of the workspace
+ * @param isPassed whether all machines have got it: what a machine has instead is from somebody who has asked for that one alone
  */
 export function rebuildRequestsOf(
   { spec, children }: Pick<RolloutFacts, 'spec' | 'children'>,
   own: string | undefined,
   { asked }: Rollout,
+  isPassed: boolean,
 ): ReadonlyMap<string, string> {
   const requests = new Map<string, string>()
   for (const [name, machine] of deployedMachines(spec, children)) {
     const value = machine?.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-    const [, given, known] = value === own ? [] : (MARK.exec(value ?? '') ?? [])
-    const mark = asked.get(name) ?? known
-    if (mark === undefined) continue
-    // What was given without a mark is the value of the workspace of then.
-    const before = known === undefined ? value : given
-    const parts = [own ?? before, `rollout-${mark}`]
-    requests.set(name, parts.filter((part) => part !== undefined).join(' '))
+    const request = requestOf({ value, own, isPassed }, asked.get(name))
+    if (request !== undefined && request !== own) requests.set(name, request)
   }
   return requests
+}
+
+interface Given {
+  /** What the machine has. */
+  readonly value: string | undefined
+  readonly own: string | undefined
+  readonly isPassed: boolean
+}
+
+/** @param asked mark of the rollout that asks now */
+function requestOf({ value, own, isPassed }: Given, asked: string | undefined): string | undefined {
+  const [, given, known] = value === own ? [] : (MARK.exec(value ?? '') ?? [])
+  const mark = asked ?? known
+  // What was given without a mark is the value of the workspace of then, or of somebody else.
+  const before = known === undefined ? value : given
+  if (mark === undefined && own === undefined) return undefined
+  const base = isPassed ? (before ?? own) : (own ?? before)
+  return mark === undefined ? base : [base, `rollout-${mark}`].filter((part) => part !== undefined).join(' ')
 }

@@ -22,6 +22,7 @@ import { isolationCondition } from './isolation.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 import { KINDS } from './kinds.ts'
 import { lossRecordFor } from './losses.ts'
+import { passedRequests } from './machine-requests.ts'
 import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missing-secrets.ts'
 import { labUpToDate, outdatedIn, outdatedText } from './outdated.ts'
 import { playRecordsIn } from './plays.ts'
@@ -95,6 +96,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     ...(generatedKeys.length > 0 && { generatedKeys: [...generatedKeys] }),
     ...(plays.length > 0 && { plays: [...plays] }),
     uncountedReset: uncountedReset(workspace),
+    ...passedRequests(world),
   }
   return withoutIdleReset(workspace.status, status)
 }
