@@ -150,8 +150,8 @@ export {
 } from './authoring/lab-network.ts'
 export { LabSecret, type LabSecretProps, type PlainText, plainText, type SecretKey } from './authoring/lab-secret.ts'
 export {
-  type LabImage,
   type LabDisk,
+  type LabImage,
   type LabRole,
   type LabUser,
   LabVm,

@@ -214,6 +214,7 @@ export {
 } from './children/workspace-hosts.ts'
 export { templateWarnings, unusedVolumeWarnings, wholeLabWarnings } from './children/workspace-lab-warnings.ts'
 export {
+  ABOUT_LOSSES,
   renderWorkspaceMachine,
   WorkspaceMachine,
   type WorkspaceMachineObject,

@@ -13,6 +13,12 @@ import { claimName, networkNames } from './workspace-names.ts'
 import { mtuOf, routesOf } from './workspace-network.ts'
 import { machineNodeGroup } from './workspace-node-group.ts'
 
+/**
+ * At the end of a value of annotation `ANNOTATIONS.rebuildRequestedAt` that a machine gets from its workspace: it was set while the workspace told of a loss,
+ * and is about what is lost alone. Whoever wants an empty volume again does not mean the disks of other machines.
+ */
+export const ABOUT_LOSSES = ' for-losses'
+
 export interface WorkspaceMachineProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec

@@ -1,4 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ABOUT_LOSSES } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aClaim, DISK } from '../machine-disks.fixtures.ts'
@@ -282,6 +283,10 @@ describe('rebuild-requested-at', () => {
       'Always',
     ])
   }
+
+  it('of a Workspace that told of a loss leaves an outdated disk alone', () => {
+    untouched(outdated().rebuild(`now${ABOUT_LOSSES}`))
+  })
 
   it('leaves a machine alone that is not outdated, also when it is later', () => {
     untouched(outdated(new MachineWalk().deploy().rebuild()))

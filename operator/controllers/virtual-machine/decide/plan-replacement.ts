@@ -1,5 +1,12 @@
 import { ANNOTATIONS, formatDuration, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { ROOT_DISK, rootDiskGeneration, rootDiskName, uuidFrom, vmChildNames } from '@open-terrain/constructs/operator'
+import {
+  ABOUT_LOSSES,
+  ROOT_DISK,
+  rootDiskGeneration,
+  rootDiskName,
+  uuidFrom,
+  vmChildNames,
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
@@ -86,6 +93,8 @@ export function isRebuildDue(world: MachineWorld): boolean {
   const { phase, resetRequest, conditions = [] } = world.vm.status
   const isKnown =
     phase !== undefined && resetRequest !== undefined && !conditions.some(({ type }) => type === 'DiskLost')
+  // Its workspace told of a loss when somebody asked.
+  if (world.vm.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]?.endsWith(ABOUT_LOSSES)) return false
   return isKnown && isRebuildAsked(world) && diskAge(world)?.is === 'outdated'
 }
 

@@ -30,6 +30,11 @@ class Requests {
     return this.reconcile()
   }
 
+  forgetLosses(): void {
+    const { lost: _lost, ...rest } = this.#status
+    this.#status = rest
+  }
+
   reconcile(): this {
     const metadata = {
       name: 'lab',
@@ -84,6 +89,19 @@ describe.each([ANNOTATIONS.resetRequestedAt, ANNOTATIONS.rebuildRequestedAt])(
     })
   },
 )
+
+it('is about the losses that the workspace told of when somebody asked, for all machines alike, also when they are made good meanwhile', () => {
+  const lost = [{ component: 'Volume data', request: 'none' }] as unknown as WorkspaceStatus['lost']
+  const lab = new Requests(ANNOTATIONS.rebuildRequestedAt, { phase: 'Failed', uncountedReset: 'none', lost })
+  lab.stuck.add('b')
+  lab.ask('one')
+  lab.forgetLosses()
+  lab.stuck.clear()
+  lab.reconcile().reconcile()
+  expect(lab.values).toEqual({ a: ['one for-losses'], b: ['one for-losses'] })
+  lab.ask('two').reconcile()
+  expect(lab.values).toEqual({ a: ['one for-losses', 'two'], b: ['one for-losses', 'two'] })
+})
 
 it('does not give a machine a rebuild from before an upgrade again, where somebody has asked for another one since', () => {
   const lab = new Requests(ANNOTATIONS.rebuildRequestedAt, { phase: 'Ready' })

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceStatus } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
-import type { WorkspaceView, WorkspaceWorld } from '../world.ts'
+import { ABOUT_LOSSES, shortHash } from '@open-terrain/constructs/operator'
+import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
 import type { Blueprint, Rollout } from './component.ts'
 import { deployedMachines } from './outdated.ts'
 import { rebuildRequestsOf, requestWithoutMark } from './rebuilds.ts'
@@ -20,7 +20,7 @@ interface RequestFacts {
  * somebody has given to it alone: it would take the older one of the workspace for a new request, and its disk would go a second time.
  */
 export function machineRequests({ workspace, spec, children }: RequestFacts, rollout: Rollout): Asked {
-  const rebuildRequestedAt = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  const rebuildRequestedAt = rebuildValue({ workspace, spec, children })
   const resetRequestedAt = passedReset(workspace)
   const rebuilds = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout, isRebuildPassed(workspace))
   const resets = new Map<string, string>()
@@ -38,6 +38,28 @@ export function machineRequests({ workspace, spec, children }: RequestFacts, rol
   }
 }
 
+/**
+ * Returns the value that machines get for the request of the workspace. One that was set while the workspace told of a loss is about that: a machine whose disk
+ * is there, but outdated, keeps it. What the first machine has got, all get.
+ */
+function rebuildValue({ workspace, spec, children }: RequestFacts): string | undefined {
+  const own = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  if (own === undefined) return undefined
+  const machines = [...deployedMachines(spec, children).values()].filter((one) => one !== undefined)
+  const isGiven = machines.some((one) => givenTo(one, ANNOTATIONS.rebuildRequestedAt, own) === own + ABOUT_LOSSES)
+  const isLost = (workspace.status.lost ?? []).length > 0 || machines.some(hasLostDisk)
+  return isGiven || (isLost && !isRebuildPassed(workspace)) ? own + ABOUT_LOSSES : own
+}
+
+function hasLostDisk({ status }: MachineFacts): boolean {
+  return status.conditions?.some(({ type, status: holds }) => type === 'DiskLost' && holds === 'True') === true
+}
+
+/** Returns what a machine has, without what a rollout has added. */
+function givenTo({ metadata }: MachineFacts, annotation: string, own: string): string | undefined {
+  return requestWithoutMark(metadata.annotations?.[annotation], own)
+}
+
 /** Returns for the status which values all machines have got. */
 export function passedRequests({
   workspace,
@@ -49,8 +71,9 @@ export function passedRequests({
   const machines = [...deployedMachines(spec.spec, children).values()].filter((one) => one !== undefined)
   const recorded = (known: string | undefined, value: string | undefined, isKnown: boolean, annotation: string) => {
     if (value === undefined) return undefined
-    const given = machines.map(({ metadata }) => requestWithoutMark(metadata.annotations?.[annotation], value))
-    return isKnown || given.every((one) => one === value) ? shortHash([value]) : known
+    const given = machines.map((one) => givenTo(one, annotation, value))
+    const isEverywhere = given.every((one) => one === value || one === value + ABOUT_LOSSES)
+    return isKnown || isEverywhere ? shortHash([value]) : known
   }
   const rebuild = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const reset = passedReset(workspace)
