@@ -48,7 +48,8 @@ interface PolicySpec {
   readonly plurals: readonly string[]
   readonly failurePolicy: 'Fail' | 'Ignore'
   readonly paramKind?: object
-  readonly matchConditions: readonly PolicyVariable[]
+  /** Not empty: the API server drops an empty list, so that each apply would change the policy. Default: none. */
+  readonly matchConditions?: readonly [PolicyVariable, ...PolicyVariable[]]
   /** @default CREATE and UPDATE */
   readonly operations?: MatchedResources['operations']
   readonly variables?: readonly PolicyVariable[]
@@ -285,7 +286,6 @@ const SNAPSHOT_PLACE: PolicySpec = {
   plurals: [workspaceSnapshot.plural],
   failurePolicy: 'Ignore',
   operations: ['CREATE'],
-  matchConditions: [],
   validations: [
     {
       expression: `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`,

@@ -15,7 +15,7 @@ import {
   workspace,
   workspaceSnapshot,
 } from '@open-terrain/constructs'
-import { App, Chart } from 'cdk8s'
+import { type ApiObject, App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
 import type { Manifest, ManifestKind } from './spec-manifests.ts'
 
@@ -102,8 +102,8 @@ export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   try {
     // Without strict validation the API server drops unknown fields, so nothing sees them.
     const written = isStrict ? (spec as object) : read.spec
-    const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => unknown
-    new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata })
+    const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => ApiObject
+    new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata }).toJson()
     return { isAccepted: true, spec: read.spec }
   } catch (error) {
     return { isAccepted: false, problems: [{ path: '', message: String(error) }] }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, SOURCE_TYPES } from '@open-terrain/constructs'
+import { LABELS, POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, SOURCE_TYPES } from '@open-terrain/constructs'
 import { policyDefaultText } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -17,8 +17,13 @@ describe('the examples', () => {
   const cluster = useCluster()
   let connection: Connection
 
-  beforeAll(() => {
+  const LAB = 'lab-of-examples'
+
+  beforeAll(async () => {
     connection = Connection.fromEnvironment(2, cluster().controlPlane.kubeconfigPath)
+    const metadata = { name: LAB, labels: { [LABELS.workspaceUid]: 'uid' } }
+    const { status } = await post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata })
+    expect(status).toBe(201)
   })
 
   afterAll(() => connection.close())
@@ -28,13 +33,17 @@ describe('the examples', () => {
     const { group, version, plural, namespaced } = resourceTypeOf(manifest)
     const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
     const scope = namespaced ? `/namespaces/${manifest.metadata.namespace ?? 'default'}` : ''
+    return await post(`${root}${scope}/${plural}?dryRun=All&fieldValidation=Strict`, manifest)
+  }
+
+  async function post(path: string, object: object): Promise<{ status: number; text: string }> {
     const { headers, dispatcher } = await connection.credentials()
     const { statusCode, body } = await dispatcher.request({
       origin: connection.server.origin,
-      path: `${root}${scope}/${plural}?dryRun=All&fieldValidation=Strict`,
+      path,
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
-      body: JSON.stringify(manifest),
+      body: JSON.stringify(object),
     })
     return { status: statusCode, text: await body.text() }
   }
@@ -53,8 +62,7 @@ describe('the examples', () => {
   /** The namespace of a Workspace is there only with it. */
   function inPlace(manifest: Manifest): Manifest {
     if (manifest.kind !== 'WorkspaceSnapshot') return manifest
-    const { namespace: _lab, ...metadata } = manifest.metadata
-    return { ...manifest, metadata }
+    return { ...manifest, metadata: { ...manifest.metadata, namespace: LAB } }
   }
 
   it('are refused where a field is misspelt, or the test above would prove nothing', async () => {

@@ -33,7 +33,7 @@ describe('an installation from its manifests', () => {
       ...crds.filter(({ kind }) => kind === 'CustomResourceDefinition'),
       ...namespaces.filter(({ metadata }) => metadata.name === 'vmdi-farm'),
     ]
-    expect(kept).toHaveLength(5)
+    expect(kept).toHaveLength(6)
     for (const object of kept) {
       await installation.untilRefused(object)
       const { message } = await installation.remove(object)

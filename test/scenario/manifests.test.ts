@@ -84,7 +84,7 @@ describe('the synthesized manifests', () => {
       `Open Terrain in this cluster belongs to ${owner}, and two owners would undo what the other one does; if `
     const isRefused = async (objects: readonly KubeObject[], message: string) => {
       const owned = objects.filter(isOwned)
-      expect(owned).toHaveLength(6)
+      expect(owned).toHaveLength(7)
       for (const object of owned) {
         await admin.askUntil(/belongs to/, 'APPLY', `${pathOf(object)}${STRICTLY}&dryRun=All`, object)
         expect(await apply(object)).toMatchObject({ message: expect.stringContaining(message) })
