@@ -215,6 +215,8 @@ export {
 export { templateWarnings, unusedVolumeWarnings, wholeLabWarnings } from './children/workspace-lab-warnings.ts'
 export {
   ABOUT_LOSSES,
+  type MachineRequest,
+  type MachineRequests,
   renderWorkspaceMachine,
   WorkspaceMachine,
   type WorkspaceMachineObject,

@@ -60,6 +60,9 @@ export const ANNOTATIONS = {
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
   /** On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value sets a machine back to its image. */
   resetRequestedAt: 'pelotech.ot/reset-requested-at',
+  /** On a VirtualMachine of a Workspace. Set by the operator: which value of the workspace it was given last, so that none is given twice. */
+  givenRebuild: 'pelotech.ot/given-rebuild',
+  givenReset: 'pelotech.ot/given-reset',
   /**
    * On a Workspace. Set by people: a new value has the roles of its machines played again that failed, or were never played, and those for each start.
    */

@@ -138,8 +138,9 @@ export const workspaceStatus = statusOf(
       64,
       'Hash of annotation pelotech.ot/reset-requested-at as first seen; it does not count.',
     ),
-    passedReset: maybeText(64, 'Hash of that annotation once all machines have got it.'),
-    passedRebuild: maybeText(64, 'The same for pelotech.ot/rebuild-requested-at.'),
+    passedReset: maybeText(128, 'Hashes of the last values of that annotation that all machines were given.'),
+    uncountedRebuild: maybeText(64, 'As uncountedReset, of pelotech.ot/rebuild-requested-at.'),
+    passedRebuild: maybeText(128, 'As passedReset, of that annotation.'),
     plays: z
       .array(playRecord)
       .max(WORKSPACE_LIMITS.vms * PLAYS.length)

@@ -19,16 +19,26 @@ import { machineNodeGroup } from './workspace-node-group.ts'
  */
 export const ABOUT_LOSSES = ' for-losses'
 
+/** What a machine is asked for by an annotation. What is undefined is not rendered, and stays as it is. */
+export interface MachineRequest {
+  readonly value: string | undefined
+  /** Which request of its workspace the machine was given last. */
+  readonly given: string | undefined
+}
+
+export interface MachineRequests {
+  readonly rebuild: MachineRequest
+  readonly reset: MachineRequest
+}
+
 export interface WorkspaceMachineProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec
   readonly vm: WorkspaceVm
   readonly driver: NetworkDriver
   readonly imageNamespace: string
-  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the machine. Each machine decides whether it is about itself. Default: none. */
-  readonly rebuildRequestedAt?: string | undefined
-  /** The same for annotation `ANNOTATIONS.resetRequestedAt`. */
-  readonly resetRequestedAt?: string | undefined
+  /** What the machine is asked for. Default: nothing. */
+  readonly requests?: MachineRequests | undefined
 }
 
 type MachineInterface = NonNullable<WorkspaceVm['interfaces']>[number]
@@ -47,10 +57,15 @@ export function renderWorkspaceMachine(props: WorkspaceMachineProps): WorkspaceM
 }
 
 function machineOf(props: WorkspaceMachineProps): WorkspaceMachineObject {
-  const { workspace, vm, rebuildRequestedAt: rebuild, resetRequestedAt: reset } = props
+  const { workspace, vm, requests } = props
+  const asked = [
+    [ANNOTATIONS.rebuildRequestedAt, requests?.rebuild.value],
+    [ANNOTATIONS.givenRebuild, requests?.rebuild.given],
+    [ANNOTATIONS.resetRequestedAt, requests?.reset.value],
+    [ANNOTATIONS.givenReset, requests?.reset.given],
+  ] as const
   const annotations = {
-    ...(rebuild !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: rebuild }),
-    ...(reset !== undefined && { [ANNOTATIONS.resetRequestedAt]: reset }),
+    ...Object.fromEntries(asked.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
     ...(vm.runStrategy !== undefined && { [ANNOTATIONS.runStrategy]: vm.runStrategy }),
   }
   return {

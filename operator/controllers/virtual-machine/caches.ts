@@ -55,6 +55,8 @@ const OWN = ownKind<MachineView, VirtualMachineSpec>({
       ...OF_WORKSPACE.annotations,
       ANNOTATIONS.rebuildRequestedAt,
       ANNOTATIONS.resetRequestedAt,
+      ANNOTATIONS.givenRebuild,
+      ANNOTATIONS.givenReset,
       ANNOTATIONS.runStrategy,
     ],
   },

@@ -189,8 +189,8 @@ function blueprintOf(
     return isOfAnotherSource(existing, source) || isFrozenCopy(existing, source, refusals) ? [secret] : []
   })
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
-  const asked = machineRequests({ workspace, spec, children }, rollout)
-  const blueprint = { workspace: { name, uid }, spec, policy, ...asked, runsPrivileged, ...ofSecrets }
+  const requests = machineRequests({ workspace, spec, children }, rollout)
+  const blueprint = { workspace: { name, uid }, spec, policy, requests, runsPrivileged, ...ofSecrets }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }
 

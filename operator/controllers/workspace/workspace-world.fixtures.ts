@@ -182,16 +182,12 @@ export class PlannedWorld {
     const { children, status } = this
     const images = new Map(imageNames(spec).map((name) => [name, this.images.get(name)?.image]))
     const rollout = rebuildsDue({ spec, children, images })
-    const asked = machineRequests(
+    const requests = machineRequests(
       { workspace: { metadata: { ...metadata, annotations }, status }, spec, children },
       rollout,
     )
-    const blueprint = { workspace: metadata, spec, policy, ...asked, secretSources }
-    const renderedOf = JSON.stringify([
-      spec.powerState,
-      [...(asked.rebuildRequests ?? [])],
-      [...(asked.resetRequests ?? [])],
-    ])
+    const blueprint = { workspace: metadata, spec, policy, requests, secretSources }
+    const renderedOf = JSON.stringify([spec.powerState, [...requests]])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined
     this.#renderedOf = renderedOf
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })

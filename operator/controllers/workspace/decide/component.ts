@@ -1,5 +1,5 @@
 import type { Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec, WorkspaceStatus } from '@open-terrain/constructs'
-import type { NetworksOfBefore } from '@open-terrain/constructs/operator'
+import type { MachineRequests, NetworksOfBefore } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { SecretSource } from './secret-sources.ts'
 
@@ -16,14 +16,8 @@ export interface Blueprint {
   readonly secretSources?: ReadonlyMap<string, SecretSource>
   /** Names of Secrets that are there and were made of something else: they go first. @default none */
   readonly secretsToReplace?: ReadonlySet<string>
-  /** Value of annotation `ANNOTATIONS.rebuildRequestedAt` of the workspace. */
-  readonly rebuildRequestedAt?: string | undefined
-  /** By name of a machine: the value for that machine instead, which no other one gets. @default none */
-  readonly rebuildRequests?: ReadonlyMap<string, string>
-  /** From `passedReset`. */
-  readonly resetRequestedAt?: string | undefined
-  /** As `rebuildRequests`. */
-  readonly resetRequests?: ReadonlyMap<string, string>
+  /** What machines are asked for, by name. @default nothing */
+  readonly requests?: ReadonlyMap<string, MachineRequests>
 }
 
 /** What a rollout does next. */

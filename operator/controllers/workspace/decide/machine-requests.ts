@@ -1,13 +1,10 @@
 import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceStatus } from '@open-terrain/constructs'
-import { ABOUT_LOSSES, shortHash } from '@open-terrain/constructs/operator'
+import { ABOUT_LOSSES, type MachineRequest, type MachineRequests, shortHash } from '@open-terrain/constructs/operator'
 import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
-import type { Blueprint, Rollout } from './component.ts'
+import { idOf, type Rollout } from './component.ts'
 import { deployedMachines } from './outdated.ts'
-import { rebuildRequestsOf, requestWithoutMark } from './rebuilds.ts'
+import { isRolloutRequest, rolloutRequest } from './rebuilds.ts'
 import { passedReset } from './resets.ts'
-
-/** What machines are asked for, in a blueprint. */
-type Asked = Pick<Blueprint, 'rebuildRequestedAt' | 'rebuildRequests' | 'resetRequestedAt' | 'resetRequests'>
 
 interface RequestFacts {
   readonly workspace: Pick<WorkspaceView, 'metadata' | 'status'>
@@ -15,80 +12,124 @@ interface RequestFacts {
   readonly children: WorkspaceWorld['children']
 }
 
+/** A request of a workspace. */
+interface Own {
+  readonly value: string
+  /** Of the value. What a machine is told to have been given begins with it. */
+  readonly hash: string
+  /** At the end of what a machine is told to have been given. */
+  readonly kind: '' | typeof LOSSES
+  /** Whether machines that have not been given it get it. */
+  readonly counts: boolean
+}
+
+/** What a machine has. */
+interface Had {
+  readonly isThere: boolean
+  readonly value: string | undefined
+  readonly given: string | undefined
+}
+
+const LOSSES = '-losses'
+
+/** Values that the status remembers. One that comes back is not a new request. */
+const REMEMBERED_MAX = 8
+
 /**
- * Returns what the machines of a workspace are asked for. A value of the workspace is given to all of them once. After that, a machine keeps the value that
- * somebody has given to it alone: it would take the older one of the workspace for a new request, and its disk would go a second time.
+ * Returns what the machines of a workspace are asked for. A machine is given each value of its workspace at most once, and says which one it was given last. What
+ * it has besides is from somebody who has asked for that machine alone: it stays, since the older value of the workspace would be a new request to the machine.
  */
-export function machineRequests({ workspace, spec, children }: RequestFacts, rollout: Rollout): Asked {
-  const rebuildRequestedAt = rebuildValue({ workspace, spec, children })
-  const resetRequestedAt = passedReset(workspace)
-  const rebuilds = rebuildRequestsOf({ spec, children }, rebuildRequestedAt, rollout, isRebuildPassed(workspace))
-  const resets = new Map<string, string>()
-  if (isPassed(resetRequestedAt, workspace.status.passedReset)) {
-    for (const [name, machine] of deployedMachines(spec, children)) {
-      const value = machine?.metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
-      if (value !== undefined && value !== resetRequestedAt) resets.set(name, value)
-    }
-  }
-  return {
-    rebuildRequestedAt,
-    resetRequestedAt,
-    ...(rebuilds.size > 0 && { rebuildRequests: rebuilds }),
-    ...(resets.size > 0 && { resetRequests: resets }),
-  }
+export function machineRequests(facts: RequestFacts, rollout: Rollout): ReadonlyMap<string, MachineRequests> {
+  const { spec, children } = facts
+  const deployed = deployedMachines(spec, children)
+  const rebuild = ownRebuild(facts)
+  const reset = ownReset(facts)
+  return new Map(
+    (spec.vms ?? []).map(({ name }) => {
+      const machine = children.get(idOf('VirtualMachine', name)) as MachineFacts | undefined
+      const isDeployed = deployed.has(name)
+      const mark = rollout.asked.get(name)
+      const rebuilt = hadOf(machine, ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.givenRebuild)
+      const wasReset = hadOf(machine, ANNOTATIONS.resetRequestedAt, ANNOTATIONS.givenReset)
+      const asked =
+        mark === undefined
+          ? requestFor(rebuilt, rebuild, isDeployed)
+          : { value: rolloutRequest(mark), given: rebuilt.given }
+      return [name, { rebuild: asked, reset: requestFor(wasReset, reset, isDeployed) }]
+    }),
+  )
+}
+
+function hadOf(machine: MachineFacts | undefined, annotation: string, givenBy: string): Had {
+  const annotations = machine?.metadata.annotations
+  return { isThere: machine !== undefined, value: annotations?.[annotation], given: annotations?.[givenBy] }
+}
+
+function requestFor({ isThere, value, given }: Had, own: Own | undefined, isDeployed: boolean): MachineRequest {
+  const gets = own !== undefined && own.counts && isDeployed && given?.startsWith(own.hash) !== true
+  // To a machine that does not exist yet no value is a request.
+  if (own !== undefined && (!isThere || gets))
+    return { value: own.value, given: own.counts ? own.hash + own.kind : undefined }
+  // What is not rendered is left as it is.
+  const isOurs = value !== undefined && (value === own?.value || isRolloutRequest(value))
+  return { value: isOurs ? value : undefined, given }
 }
 
 /**
- * Returns the value that machines get for the request of the workspace. One that was set while the workspace told of a loss is about that: a machine whose disk
- * is there, but outdated, keeps it. What the first machine has got, all get.
+ * Returns the request for new disks in the place of those that are lost or outdated. One that was set while the workspace told of a loss is about that: a
+ * machine whose disk is there, but outdated, keeps it. What the first machine was given, all are given.
  */
-function rebuildValue({ workspace, spec, children }: RequestFacts): string | undefined {
-  const own = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  if (own === undefined) return undefined
+function ownRebuild({ workspace, spec, children }: RequestFacts): Own | undefined {
+  const value = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  if (value === undefined) return undefined
+  const hash = shortHash([value])
+  const { uncountedRebuild, passedRebuild, lost = [] } = workspace.status
   const machines = [...deployedMachines(spec, children).values()].filter((one) => one !== undefined)
-  const isGiven = machines.some((one) => givenTo(one, ANNOTATIONS.rebuildRequestedAt, own) === own + ABOUT_LOSSES)
-  const isLost = (workspace.status.lost ?? []).length > 0 || machines.some(hasLostDisk)
-  return isGiven || (isLost && !isRebuildPassed(workspace)) ? own + ABOUT_LOSSES : own
+  const given = machines.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATIONS.givenRebuild] ?? [])
+  const isAboutLosses = given.includes(hash + LOSSES) || (!given.includes(hash) && isLossTold(lost.length, machines))
+  const counts = uncountedRebuild !== undefined && uncountedRebuild !== hash && !isPassed(hash, passedRebuild)
+  if (!isAboutLosses || !counts) return { value, hash, kind: '', counts }
+  return { value: value + ABOUT_LOSSES, hash, kind: LOSSES, counts }
 }
 
-function hasLostDisk({ status }: MachineFacts): boolean {
-  return status.conditions?.some(({ type, status: holds }) => type === 'DiskLost' && holds === 'True') === true
+function isLossTold(lost: number, machines: readonly MachineFacts[]): boolean {
+  const isLost = ({ type, status }: { type: string; status: string }) => type === 'DiskLost' && status === 'True'
+  return lost > 0 || machines.some(({ status }) => status.conditions?.some(isLost) === true)
 }
 
-/** Returns what a machine has, without what a rollout has added. */
-function givenTo({ metadata }: MachineFacts, annotation: string, own: string): string | undefined {
-  return requestWithoutMark(metadata.annotations?.[annotation], own)
+function ownReset({ workspace }: RequestFacts): Own | undefined {
+  const value = passedReset(workspace)
+  if (value === undefined) return undefined
+  const hash = shortHash([value])
+  return { value, hash, kind: '', counts: !isPassed(hash, workspace.status.passedReset) }
 }
 
-/** Returns for the status which values all machines have got. */
+function isPassed(hash: string, passed: string | undefined): boolean {
+  return passed?.split(' ').includes(hash) === true
+}
+
+/** Returns for the status which values all machines have been given, and which value of rebuilds is from before the operator looked for it. */
 export function passedRequests({
   workspace,
   spec,
   children,
-}: Pick<WorkspaceWorld, 'workspace' | 'spec' | 'children'>): Pick<WorkspaceStatus, 'passedRebuild' | 'passedReset'> {
-  const { passedRebuild, passedReset: before } = workspace.status
-  if (!spec.ok) return { ...(passedRebuild && { passedRebuild }), ...(before && { passedReset: before }) }
+}: Pick<WorkspaceWorld, 'workspace' | 'spec' | 'children'>): Pick<
+  WorkspaceStatus,
+  'passedRebuild' | 'passedReset' | 'uncountedRebuild'
+> {
+  const { passedRebuild, passedReset: before, uncountedRebuild: known } = workspace.status
+  const value = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
+  const uncountedRebuild = known ?? (value === undefined ? 'none' : shortHash([value]))
+  if (!spec.ok)
+    return { uncountedRebuild, ...(passedRebuild && { passedRebuild }), ...(before && { passedReset: before }) }
+  const facts = { workspace, spec: spec.spec, children }
   const machines = [...deployedMachines(spec.spec, children).values()].filter((one) => one !== undefined)
-  const recorded = (known: string | undefined, value: string | undefined, isKnown: boolean, annotation: string) => {
-    if (value === undefined) return undefined
-    const given = machines.map((one) => givenTo(one, annotation, value))
-    const isEverywhere = given.every((one) => one === value || one === value + ABOUT_LOSSES)
-    return isKnown || isEverywhere ? shortHash([value]) : known
+  const recorded = (passed: string | undefined, own: Own | undefined, givenBy: string) => {
+    if (own === undefined || !own.counts) return passed
+    const isEverywhere = machines.every(({ metadata }) => metadata.annotations?.[givenBy]?.startsWith(own.hash))
+    return isEverywhere ? [...(passed?.split(' ') ?? []), own.hash].slice(-REMEMBERED_MAX).join(' ') : passed
   }
-  const rebuild = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  const reset = passedReset(workspace)
-  const rebuilt = recorded(passedRebuild, rebuild, isRebuildPassed(workspace), ANNOTATIONS.rebuildRequestedAt)
-  const wasReset = recorded(before, reset, isPassed(reset, before), ANNOTATIONS.resetRequestedAt)
-  return { ...(rebuilt && { passedRebuild: rebuilt }), ...(wasReset && { passedReset: wasReset }) }
-}
-
-/** One from before this was recorded has been given to the machines by an earlier version of the operator. */
-function isRebuildPassed({ metadata, status }: RequestFacts['workspace']): boolean {
-  const { phase, passedRebuild, uncountedReset } = status
-  const isFromBefore = phase !== undefined && passedRebuild === undefined && uncountedReset === undefined
-  return isFromBefore || isPassed(metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt], passedRebuild)
-}
-
-function isPassed(value: string | undefined, passed: string | undefined): boolean {
-  return value !== undefined && shortHash([value]) === passed
+  const rebuilt = recorded(passedRebuild, ownRebuild(facts), ANNOTATIONS.givenRebuild)
+  const wasReset = recorded(before, ownReset(facts), ANNOTATIONS.givenReset)
+  return { uncountedRebuild, ...(rebuilt && { passedRebuild: rebuilt }), ...(wasReset && { passedReset: wasReset }) }
 }

@@ -172,7 +172,7 @@ describe('with updateStrategy Recreate', () => {
     due(planned, 'second')
     planned.take(planOf(planned))
     const value = requestOf(planned, 'second')
-    expect(value).toMatch(/^then rollout-/)
+    expect(value).toMatch(/^rollout-/)
     planned.rebuildRequestedAt = undefined
     planned.spec = parsed(LAB)
     planned.take(planOf(planned))

@@ -6,7 +6,7 @@ import type { ImageView } from '../../../images/image-view.ts'
 import { parsed } from '../workspace-world.fixtures.ts'
 import type { MachineFacts } from '../world.ts'
 import type { Rollout } from './component.ts'
-import { NO_ROLLOUT, type RolloutFacts, rebuildRequestsOf, rebuildsDue } from './rebuilds.ts'
+import { type RolloutFacts, rebuildsDue, rolloutRequest } from './rebuilds.ts'
 
 const PUBLISHED = {
   phase: 'Succeeded',
@@ -151,32 +151,6 @@ describe('a rollout', () => {
   })
 })
 
-describe('the value that a machine gets', () => {
-  const now: Rollout = { asked: new Map([['a', markOf('a')]]) }
-  const OWN = '2026-01-31T12:00:00Z'
-  it.each<[string, string | undefined, string | undefined, Rollout, string | undefined]>([
-    ['is that of the lab where no rollout is', undefined, undefined, NO_ROLLOUT, undefined],
-    ['is that of the lab where no rollout is, with a value', OWN, OWN, NO_ROLLOUT, undefined],
-    ['has the mark', undefined, undefined, now, asked('a')],
-    ['has the mark after the value of the lab', OWN, OWN, now, `${OWN} ${asked('a')}`],
-    ['stays when the rollout is over', asked('a'), undefined, NO_ROLLOUT, asked('a')],
-    ['stays with the value of the lab', `${OWN} ${asked('a')}`, OWN, NO_ROLLOUT, `${OWN} ${asked('a')}`],
-    [
-      'stays when the value of the lab is taken away',
-      `${OWN} ${asked('a')}`,
-      undefined,
-      NO_ROLLOUT,
-      `${OWN} ${asked('a')}`,
-    ],
-    ['is another one when somebody asks', `${OWN} ${asked('a')}`, 'now', NO_ROLLOUT, `now ${asked('a')}`],
-    ['is another one for another spec', asked('a', 1), undefined, now, asked('a')],
-    ['of a lab that looks like a mark is left alone', asked('a', 1), asked('a', 1), NO_ROLLOUT, undefined],
-  ])('%s', (_what, value, own, rollout, expected) => {
-    const of = facts({ a: { ...(value !== undefined && { value }) } })
-    expect(rebuildRequestsOf(of, own, rollout, false).get('a')).toBe(expected)
-  })
-})
-
 const NAMES = ['a', 'b', 'c', 'd']
 
 /** Four machines that do what they are asked, each at its own pace. */
@@ -184,7 +158,6 @@ class Course {
   readonly asks: string[] = []
   readonly #members = new Map<string, Member & { readonly isRebuilding?: boolean }>(NAMES.map((name) => [name, {}]))
   readonly #strategy: object
-  #own: string | undefined
 
   constructor(strategy: object) {
     this.#strategy = strategy
@@ -217,19 +190,15 @@ class Course {
     heal: (name: string) => {
       if (!this.#of(name).isRebuilding) this.#change(name, { phase: 'Ready' })
     },
-    own: (name: string) => {
-      this.#own = name === 'a' ? undefined : name
-    },
   }
 
-  /** The lab plans, and writes. What it asks for by its own value is no part of the rollout, and is left out. */
+  /** The lab plans, and writes. */
   plan(): void {
     const of = facts(Object.fromEntries(this.#members), this.#strategy)
     const rollout = rebuildsDue(of)
-    const requests = rebuildRequestsOf(of, this.#own, rollout, false)
     for (const [name, mark] of rollout.asked) {
       this.asks.push(`${name} ${mark}`)
-      this.#change(name, { value: requests.get(name), hasSeen: false })
+      this.#change(name, { value: rolloutRequest(mark), hasSeen: false })
     }
   }
 
@@ -247,7 +216,7 @@ type Happening = readonly [keyof Course['steps'], string]
 describe('through any course of things', () => {
   const happenings = fc.array(
     fc.tuple(
-      fc.constantFrom('edit', 'see', 'see', 'swap', 'swap', 'done', 'done', 'break', 'heal', 'own'),
+      fc.constantFrom('edit', 'see', 'see', 'swap', 'swap', 'done', 'done', 'break', 'heal'),
       fc.constantFrom(...NAMES),
     ),
     { minLength: 20, maxLength: 100, size: 'max' },

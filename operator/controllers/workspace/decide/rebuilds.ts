@@ -16,8 +16,8 @@ export interface RolloutFacts {
 
 export const NO_ROLLOUT: Rollout = { asked: new Map() }
 
-/** At the end of a value that a rollout has given to a machine, after the value of the workspace if there is one. */
-const MARK = /^(?:(.*) )?rollout-([0-9a-f]{8})$/su
+/** A value that a rollout has given to a machine. */
+const MARK = /^rollout-([0-9a-f]{8})$/u
 
 interface Candidate {
   readonly vm: WorkspaceVm
@@ -86,19 +86,13 @@ function markDue(machine: MachineFacts | undefined): string | undefined {
   return phase === 'Ready' || phase === 'Failed' ? markOf(machine) : undefined
 }
 
-/** Returns the value of a machine without the mark of a rollout. @param own value of its workspace, which may end like one */
-export function requestWithoutMark(value: string | undefined, own: string): string | undefined {
-  const found = value === own ? null : MARK.exec(value ?? '')
-  return found === null ? value : found[1]
-}
-
 /** The same for one generation of the spec of one machine, also for another process of the operator. */
 function markOf({ metadata }: MachineFacts): string {
   return shortHash([metadata.uid, String(metadata.generation)])
 }
 
 function markIn(value: string | undefined): string | undefined {
-  return MARK.exec(value ?? '')?.[2]
+  return MARK.exec(value ?? '')?.[1]
 }
 
 /** Returns an image of the machine that no disk can be made from as the spec says; undefined if there is none. */
@@ -120,42 +114,11 @@ function isPublished(image: ImageView | undefined): boolean {
   return isLookedAt && phase !== 'Failed' && artifact !== undefined && artifact.revision === revision
 }
 
-/**
- * Returns the values of annotation `ANNOTATIONS.rebuildRequestedAt` for machines that a rollout has asked, now or before. A machine takes each other value
- * for a new request. So a value changes only when the rollout asks again, or when somebody gives the workspace another value: not when the strategy
- * changes, and not when the value of the workspace is taken away.
- * @param own value of the annotation of the workspace
- * @param isPassed whether all machines have got it: what a machine has instead is from somebody who has asked for that one alone
- */
-export function rebuildRequestsOf(
-  { spec, children }: Pick<RolloutFacts, 'spec' | 'children'>,
-  own: string | undefined,
-  { asked }: Rollout,
-  isPassed: boolean,
-): ReadonlyMap<string, string> {
-  const requests = new Map<string, string>()
-  for (const [name, machine] of deployedMachines(spec, children)) {
-    const value = machine?.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-    const request = requestOf({ value, own, isPassed }, asked.get(name))
-    if (request !== undefined && request !== own) requests.set(name, request)
-  }
-  return requests
+/** Returns the value of annotation `ANNOTATIONS.rebuildRequestedAt` with which a rollout asks a machine. */
+export function rolloutRequest(mark: string): string {
+  return `rollout-${mark}`
 }
 
-interface Given {
-  /** What the machine has. */
-  readonly value: string | undefined
-  readonly own: string | undefined
-  readonly isPassed: boolean
-}
-
-/** @param asked mark of the rollout that asks now */
-function requestOf({ value, own, isPassed }: Given, asked: string | undefined): string | undefined {
-  const [, given, known] = value === own ? [] : (MARK.exec(value ?? '') ?? [])
-  const mark = asked ?? known
-  // What was given without a mark is the value of the workspace of then, or of somebody else.
-  const before = known === undefined ? value : given
-  if (mark === undefined && own === undefined) return undefined
-  const base = isPassed ? (before ?? own) : (own ?? before)
-  return mark === undefined ? base : [base, `rollout-${mark}`].filter((part) => part !== undefined).join(' ')
+export function isRolloutRequest(value: string): boolean {
+  return markIn(value) !== undefined
 }

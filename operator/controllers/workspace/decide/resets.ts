@@ -1,6 +1,5 @@
-import { ANNOTATIONS, type WorkspaceStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
-import { isSame } from '../../../base/equality.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { WorkspaceView } from '../world.ts'
 
@@ -29,13 +28,6 @@ export function passedReset(workspace: Asked): string | undefined {
 export function uncountedReset(workspace: Asked): string {
   const value = resetValue(workspace)
   return workspace.status.uncountedReset ?? (value === undefined ? NO_RESET : shortHash([value]))
-}
-
-/** That a workspace which was made before resets were known has none is noted with its next write, and costs no write of its own. */
-export function withoutIdleReset(before: WorkspaceStatus, after: WorkspaceStatus): WorkspaceStatus {
-  const { uncountedReset: note, ...rest } = after
-  const isIdle = before.phase !== undefined && before.uncountedReset === undefined && note === NO_RESET
-  return isIdle && isSame(before, rest) ? rest : after
 }
 
 /** Tells who has asked in vain. A workspace that was created with the annotation is new as it is. */

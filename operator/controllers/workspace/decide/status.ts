@@ -27,7 +27,7 @@ import { missingSecretsOf, secretMemberOf, type WorkspaceSecrets } from './missi
 import { labUpToDate, outdatedIn, outdatedText } from './outdated.ts'
 import { playRecordsIn } from './plays.ts'
 import { isLabHalted } from './power.ts'
-import { uncountedReset, withoutIdleReset } from './resets.ts'
+import { uncountedReset } from './resets.ts'
 import { specWarningsOf } from './spec-warnings.ts'
 
 /** The facts that a status is built from. */
@@ -98,7 +98,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     uncountedReset: uncountedReset(workspace),
     ...passedRequests(world),
   }
-  return withoutIdleReset(workspace.status, status)
+  return status
 }
 
 /** Returns which components have data that cannot be made again, or had it when they were last seen, also while the spec cannot be read. */
@@ -396,7 +396,7 @@ function summaryIn({
 }: WorkspaceStatus): unknown {
   const { components = [], generatedKeys = [], plays = [], irreplaceable = [], expiresAt, expiry } = rest
   // Until they are stored, a request that somebody makes for one machine gives way to that of the workspace.
-  const passed = [rest.passedRebuild, rest.passedReset]
+  const passed = [rest.passedRebuild, rest.passedReset, rest.uncountedRebuild, rest.uncountedReset]
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.

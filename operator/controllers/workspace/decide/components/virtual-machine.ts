@@ -42,12 +42,11 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Secret', 'Network', 'Volume'],
-  children: ({ workspace, spec, policy, rebuildRequests, resetRequests, ...all }) =>
+  children: ({ workspace, spec, policy, requests }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
-      const rebuildRequestedAt = rebuildRequests?.get(vm.name) ?? all.rebuildRequestedAt
-      const asked = { rebuildRequestedAt, resetRequestedAt: resetRequests?.get(vm.name) ?? all.resetRequestedAt }
+      const asked = { requests: requests?.get(vm.name) }
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, ...asked })
       return {
         kind: KIND,
