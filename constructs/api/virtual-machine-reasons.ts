@@ -365,6 +365,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
       'The root disk from before a reset was kept for the time in the policy key resetGrace, and is deleted now.',
     remedy: 'No action needed.',
   },
+  /** As an Event: the root disk stays. */
+  ReplacementCancelled: {
+    meaning:
+      'Somebody had asked for a new root disk. Before it was in place, the present one became up to date again, or a restore put another one in its place. So the present one stays, and the new one is deleted.',
+    remedy:
+      'No action needed. To have the root disk replaced all the same, set pelotech.ot/reset-requested-at to a new value.',
+  },
   /** As an Event: somebody asks in vain. */
   ResetNotCounted: {
     meaning:

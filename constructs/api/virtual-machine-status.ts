@@ -93,6 +93,8 @@ const replacement = z
       .enum(['Reset', 'Rebuild'])
       .describe('Which annotation asks for it: reset-requested-at or rebuild-requested-at.'),
     disk: clone.describe('The DataVolume that is to be the root disk.'),
+    claim: maybeText(253, 'Name of the PersistentVolumeClaim that it is to replace.'),
+    claimUID: maybeText(64, 'Uid of that claim. A disk that takes its place meanwhile is not replaced.'),
   })
   .describe('The replacement of the root disk that is under way. Absent if none is.')
 

@@ -56,7 +56,7 @@ const QUIET: {
     ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
     ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
     ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
-    ...(['NamesNotCurrent', 'Replacing', 'OldDiskKept', 'OldDiskDeleted'] as const),
+    ...(['NamesNotCurrent', 'Replacing', 'OldDiskKept', 'OldDiskDeleted', 'ReplacementCancelled'] as const),
     ...(['UpToDate', 'ImageRefreshed', 'NotRecorded'] as const),
     ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'DiskImageKept', 'WaitingForGuest', 'Deleting'] as const),
   ],

@@ -6,6 +6,7 @@ import {
 } from '@open-terrain/constructs'
 import { type CloneDataVolumeObject, FINALIZERS, rootDiskGeneration } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
+import { BY_CLONE_SOURCE } from '../../cluster/caches.ts'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -47,6 +48,8 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   readonly claims = new Map<string, ClaimFacts>()
   /** The DataVolumes of those that are cloned from images, by name. */
   readonly clones = new Map<string, CloneFacts>()
+  /** DataVolumes that are being cloned from a root disk of the machine. */
+  readonly rescues: object[] = []
   /** The root disks that the machine does not start from, by name. */
   readonly roots = new Map<
     string,
@@ -150,7 +153,8 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
       const all = [own, ...[...this.roots.values()].map((one) => one[part] as T | undefined)]
       const there = all.filter((one) => one !== undefined)
       const get = (key: string) => there.find(({ metadata }) => metadata.name === nameOf(key))
-      return { get, find: () => there, onChange: () => () => undefined }
+      const find = (index: string) => (index === BY_CLONE_SOURCE ? this.rescues : there)
+      return { get, find, onChange: () => () => undefined }
     }
     const hasSource = (source: CloneSource | undefined) => source === undefined || !this.gone.has(source.name)
     const caches = { dataVolumes: at('clone', clone), claims: at('claim', claim), hasSource } as unknown as Parameters<

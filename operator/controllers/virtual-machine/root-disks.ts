@@ -1,6 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { rootDiskGeneration, rootDiskName } from '@open-terrain/constructs/operator'
-import type { CloneSource } from '../../cluster/clone-sources.ts'
+import { BY_CLONE_SOURCE } from '../../cluster/caches.ts'
+import { type CloneSource, cloneSourceKey } from '../../cluster/clone-sources.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { ClusterFacts } from './caches.ts'
@@ -47,7 +48,13 @@ export function otherRootsOf(
   const rootAt = (at: string): RootDisk => {
     const [clone, claim] = [cloneAt(at), claimAt(at)]
     const ours = clone !== undefined && isChildOf(clone, vm) ? clone : undefined
-    return { name: at, clone: ours, claim: claim && ours && isChildOf(claim, ours) ? claim : undefined }
+    const source = cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: at })
+    return {
+      name: at,
+      clone: ours,
+      claim: claim && ours && isChildOf(claim, ours) ? claim : undefined,
+      isBeingCloned: dataVolumes.find(BY_CLONE_SOURCE, source).length > 0,
+    }
   }
   const nextName = replacement?.disk.name
   // The first disk of a machine is not in the index.

@@ -113,6 +113,8 @@ export interface RootDisk {
   readonly clone: CloneFacts | undefined
   /** The claim, if it belongs to the machine. */
   readonly claim: ClaimFacts | undefined
+  /** Whether a DataVolume is being cloned from it. */
+  readonly isBeingCloned: boolean
 }
 
 /** The disk that is to replace the root disk. */

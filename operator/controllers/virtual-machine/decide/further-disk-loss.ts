@@ -9,13 +9,14 @@ import type { ClaimFacts, DiskFacts, MachineWorld } from '../world.ts'
 import {
   adviceOnGuest,
   type DiskLoss,
+  diskLoss,
   guestRuns,
   hasRun,
   isFilledByCDI,
   rebuildCommand,
   stillInVain,
 } from './disk-loss.ts'
-import { isRebuildAsked } from './disk-requests.ts'
+import { isRebuildAsked, rebuildRequestOf } from './disk-requests.ts'
 import { hasNoData, isMade, recordOf, titleOfDisk } from './further-disks.ts'
 import { waitsOf } from './further-images.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
@@ -107,7 +108,7 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
   if (others.length === 0) {
     const which = lost.map(({ disk }) => disk.spec.name).join(', ')
     const message = `disk ${which}, as CDI has made it from the image, is used, as somebody asked for it`
-    return { summary: waiting('Cloning', message), status: recordsWithout(world, lost) }
+    return { summary: waiting('Cloning', message), status: { ...recordsWithout(world, lost), ...answered(world) } }
   }
   const names = others.map(({ disk }) => disk.spec.name)
   const how = others.some(({ disk }) => disk.ofImage !== undefined) ? '' : ', empty'
@@ -118,7 +119,14 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
     return { summary, remove: removalOf(machine), onlyIf }
   const volumeless = others.flatMap(({ disk }) => (isMade(disk) ? removalOf(disk.ofImage?.clone ?? disk.claim) : []))
   if (volumeless.length > 0) return { summary, remove: volumeless, onlyIf }
-  return { summary, onlyIf, apply: wantedClaims(world), status: recordsWithout(world, lost) }
+  return { summary, onlyIf, apply: wantedClaims(world), status: { ...recordsWithout(world, lost), ...answered(world) } }
+}
+
+/** The request was about these disks. It is none for the root disk, unless that is lost, too. */
+function answered(world: MachineWorld): Pick<VirtualMachineStatus, 'rebuildRequest'> {
+  return diskLoss(world) === undefined
+    ? { rebuildRequest: rebuildRequestOf(world.vm) ?? world.vm.status.rebuildRequest }
+    : {}
 }
 
 /** Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. */

@@ -66,6 +66,38 @@ describe('a machine whose reset is asked for', () => {
     ])
   })
 
+  it('keeps the old disk longer while somebody clones it', () => {
+    const walk = replaced()
+    walk.rescues.push({})
+    walk.after(3 * HOUR)
+    expect(walk.status.oldDisk).toBeDefined()
+    const from = walk.log.length
+    walk.rescues.pop()
+    walk.after(HOUR)
+    expect(writesSince(walk, from)).toEqual([`delete DataVolume ${FIRST}`])
+  })
+
+  it('and is asked for again before it has its new disk, it gets that one alone', () => {
+    const walk = new MachineWalk().deploy().reset('one').settle().reset('two').settle()
+    walk.root(SECOND, DISK.succeeded, 'claim-2').settle().reset('three').settle().powerOff().settle().start()
+    walk.after(24 * HOUR)
+    expect([walk.startsFrom, walk.status.replacement, walk.condition('Replacing')]).toEqual([
+      SECOND,
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('and gets another disk from a restore meanwhile, it keeps that', () => {
+    const walk = new MachineWalk().deploy().reset('one').settle().root(SECOND, DISK.cloning, 'claim-2').settle()
+    const claim = aClaim({ name: 'restore-exam', uid: 'restored' })
+    walk.set({ restoredClaim: 'restore-exam', isDiskElsewhere: true, claim }).settle()
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([`delete DataVolume ${SECOND}`])
+    walk.roots.delete(SECOND)
+    walk.after(HOUR)
+    expect(walk.status.replacement).toBeUndefined()
+  })
+
   it('and is asked for again meanwhile, it is replaced again when the old disk is gone', () => {
     const walk = replaced().reset('again').settle()
     expect(walk.status.replacement).toBeUndefined()
@@ -283,6 +315,13 @@ describe('rebuild-requested-at', () => {
       'Always',
     ])
   }
+
+  it('is cancelled when the disk is up to date again before it is replaced', () => {
+    const walk = outdated().rebuild().settle()
+    walk.root(SECOND, DISK.cloning, 'claim-2').image(PUBLISHED).settle()
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([`delete DataVolume ${SECOND}`])
+    untouched(walk)
+  })
 
   it('of a Workspace that told of a loss leaves an outdated disk alone', () => {
     untouched(outdated().rebuild(`now${ABOUT_LOSSES}`))

@@ -60,6 +60,24 @@ export function withReplacement(draft: MachineDraft, image: ImageState, run: () 
   if (replacement === undefined) return withRequest(draft, withOldDisk(draft, run()))
   const next = world.next ?? NOT_THERE(replacement)
   if (isSwapped(world, next)) return swapped(draft, replacement, next)
+  // Nobody has worked on the new disk yet: what is asked until then is answered by it.
+  return withAnswers(world, unswapped(draft, image, replacement, next, run))
+}
+
+function withAnswers(world: MachineWorld, step: Step): Step {
+  return { ...step, status: { ...answeredRequests(world), ...step.status } }
+}
+
+function unswapped(
+  draft: MachineDraft,
+  image: ImageState,
+  replacement: Replacement,
+  next: NextDisk,
+  run: () => Step,
+): Step {
+  const { world } = draft
+  const moot = whyMoot(world, replacement)
+  if (moot !== undefined) return cancelled(world, replacement, next, { why: moot, step: withOldDisk(draft, run()) })
   const why = isReady(draft, replacement, next) ? whyNotSwapped(world) : undefined
   if (isReady(draft, replacement, next) && why === undefined) return switchedOver(draft, replacement, next)
   const step = withOldDisk(draft, run())
@@ -68,10 +86,51 @@ export function withReplacement(draft: MachineDraft, image: ImageState, run: () 
     : withRemark(step, remarkOn(world, replacement, why))
 }
 
+/** Returns why the present disk is to stay after all; undefined if it is to be replaced. */
+function whyMoot(world: MachineWorld, { asked, claim, claimUID }: Replacement): string | undefined {
+  const present = presentClaim(world)
+  const isOther = claim !== undefined && present.claim !== undefined && present.claim !== claim
+  const isAnew = claimUID !== undefined && present.claimUID !== undefined && present.claimUID !== claimUID
+  if (isOther || isAnew) return `the machine has another root disk meanwhile, PersistentVolumeClaim ${present.claim}`
+  return asked === 'Rebuild' && diskAge(world)?.is === 'current' ? 'the root disk is up to date again' : undefined
+}
+
+/** Returns the claim of the root disk that KubeVirt's machine has. */
+function presentClaim({ claim, clone, restoredClaim, isDiskElsewhere, rootName }: MachineWorld) {
+  const name = (claim ?? clone)?.metadata.name ?? (isDiskElsewhere ? restoredClaim : rootName)
+  return { claim: name, claimUID: claim?.metadata.uid }
+}
+
+/** The new disk goes first: until it is gone, the status says what it was for. */
+function cancelled(
+  world: MachineWorld,
+  replacement: Replacement,
+  { clone, claim }: NextDisk,
+  { why, step }: { readonly why: string; readonly step: Step },
+): Step {
+  const message = `the root disk is not replaced by DataVolume ${replacement.disk.name}: ${why}`
+  const isLeft = clone !== undefined || (claim !== undefined && isTerminating(claim))
+  if (!isLeft) {
+    const event = { type: 'Normal', reason: 'ReplacementCancelled', message } as const
+    return { ...step, status: { ...step.status, replacement: undefined }, events: [...(step.events ?? []), event] }
+  }
+  const removals = clone === undefined || isTerminating(clone) ? [] : removalOf(clone, ...notInMachine(world))
+  const requeue = sooner(step.requeue, CLONE_LOOK)
+  return withRemark(
+    { ...step, remove: [...(step.remove ?? []), ...removals], requeue },
+    {
+      type: 'Replacing',
+      reason: 'Replacing',
+      message,
+    },
+  )
+}
+
 const NOT_THERE = ({ disk }: Replacement): NextDisk => ({
   name: disk.name,
   clone: undefined,
   claim: undefined,
+  isBeingCloned: false,
   foreign: undefined,
   hasCloneSource: true,
 })
@@ -107,17 +166,20 @@ function withRequest(draft: MachineDraft, step: Step): Step {
   const names = [world.rootName, ...world.otherRoots.map(({ name }) => name)]
   const { name } = world.vm.metadata
   const generation = Math.max(...names.map((one) => rootDiskGeneration(name, one) ?? 1))
-  const replacement = { asked, disk: { name: rootDiskName(name, generation + 1), ...wantsOf(draft) } }
+  const disk = { name: rootDiskName(name, generation + 1), ...wantsOf(draft) }
+  const replacement: Replacement = { asked, disk, ...withoutUndefined(presentClaim(world)) }
   if (why !== undefined) return withRemark(step, remarkOn(world, replacement, why))
   const status = { ...step.status, replacement, ...answeredRequests(world) }
   return withRemark({ ...step, status }, remarkOn(world, replacement))
 }
 
 /** A machine has at most two root disks at a time. */
-function whyNotBegun({ vm, old, otherRoots }: MachineWorld): string | undefined {
+function whyNotBegun({ vm, old, otherRoots, restoredClaim, machine }: MachineWorld): string | undefined {
   const { oldDisk } = vm.status
   const [other] = [...(old === undefined ? [] : [old]), ...otherRoots]
   if (other === undefined) return undefined
+  if (other.name === restoredClaim || other.name === machine?.rootClaim)
+    return `the machine runs from PersistentVolumeClaim ${other.name} since a restore of KubeVirt, beside a newer root disk: restore it once more, or make a machine of another name`
   const command = `to go on at once: ${deleteCommand(vm.metadata.namespace, other)}`
   if (other !== old)
     return `DataVolume ${other.name} is another root disk of the machine, which is not used; ${command}`
@@ -154,17 +216,18 @@ function withNextDisk(
 /** What is to be done for the new disk, and what it waits for that people may have to do something about. */
 type NextWork = Pick<Work, 'apply' | 'applyIf' | 'remove' | 'status'> & { readonly why?: string | undefined }
 
-function planNext(draft: MachineDraft, image: ImageState, { asked, disk }: Replacement, next: NextDisk): NextWork {
+function planNext(draft: MachineDraft, image: ImageState, replacement: Replacement, next: NextDisk): NextWork {
   const { world } = draft
+  const { disk } = replacement
   const { clone, foreign, name } = next
   if (foreign !== undefined)
     return {
       why: `${foreign} has the name of the new disk, and belongs to somebody else: delete it if nobody needs it`,
     }
-  if (clone === undefined) return planClone(draft, image, { asked, disk })
+  if (clone === undefined) return planClone(draft, image, replacement)
   if (isTerminating(clone)) return { why: `DataVolume ${name} is being deleted: it is made again when it is gone` }
   const { uid } = clone.metadata
-  const status = { replacement: { asked, disk: { ...disk, ...(uid !== undefined && { uid }) } } }
+  const status = { replacement: { ...replacement, disk: { ...disk, ...(uid !== undefined && { uid }) } } }
   const again = isTrusted(world, 'CDI') ? whyMadeAgain(draft, disk, next) : undefined
   if (again !== undefined)
     return { status, why: again.why, remove: removalOf(clone, ...again.onlyIf, ...notInMachine(world)) }
@@ -172,14 +235,15 @@ function planNext(draft: MachineDraft, image: ImageState, { asked, disk }: Repla
   return { status, ...(reason === 'CloneFailed' && { why: message }) }
 }
 
-function planClone(draft: MachineDraft, image: ImageState, { asked, disk }: Replacement): NextWork {
+function planClone(draft: MachineDraft, image: ImageState, replacement: Replacement): NextWork {
+  const { disk } = replacement
   if (image.kind !== 'ready') return whileImageIsMissing(image.step)
   if (draft.world.next?.hasCloneSource === false) {
     const { kind, name } = image.artifact
     return { why: `${kind} ${name}, the artifact in the status of the image, does not exist` }
   }
   const wanted = wantedClone(draft, image, disk.name)
-  return { apply: [wanted], status: { replacement: { asked, disk: cloneRecord(draft, image, disk.name) } } }
+  return { apply: [wanted], status: { replacement: { ...replacement, disk: cloneRecord(draft, image, disk.name) } } }
 }
 
 /** The image is made or corrected as for a machine without a disk. */
@@ -317,6 +381,8 @@ function withOldDisk({ world, now }: MachineDraft, step: Step): Step {
   const expiresAt = oldDisk.expiresAt ?? toTime(now + world.policy.resetGraceMs)
   const status = { ...step.status, oldDisk: { ...oldDisk, expiresAt } }
   const left = (fromTime(expiresAt) ?? now) - now
+  // Somebody saves what is on it.
+  if (left <= 0 && old.isBeingCloned) return { ...step, status, requeue: sooner(step.requeue, CLONE_LOOK) }
   // It is deleted only after the status has said when.
   const isOver = left <= 0 && oldDisk.expiresAt !== undefined
   if (!isOver) {
@@ -363,6 +429,7 @@ function remarkOnOld({ vm: { metadata }, old }: MachineWorld, { claim, expiresAt
     name: claim,
     clone: dataVolumeUID === undefined ? undefined : ({} as CloneFacts),
     claim: undefined,
+    isBeingCloned: false,
   }
   const message = `PersistentVolumeClaim ${claim}, the root disk that was replaced, is kept until ${until}: it is then deleted with what the guest had written to it; to keep that, clone it before (docs/virtual-machines.md); to delete it at once: ${deleteCommand(metadata.namespace, at)}`
   return { type: 'OldDiskKept', reason: 'OldDiskKept', message }

@@ -52,7 +52,14 @@ const NO_USER_DATA = {
 const users = (...list: readonly object[]): MachineWorldOverrides => ({ spec: { users: list } })
 
 const HAD = [{ name: 'data', claim: diskClaimName('vm', 'data'), size: '8Gi', claimUID: 'd' }]
-const NEXT = { name: 'vm-root-g2', clone: undefined, claim: undefined, foreign: undefined, hasCloneSource: true }
+const NEXT = {
+  name: 'vm-root-g2',
+  clone: undefined,
+  claim: undefined,
+  isBeingCloned: false,
+  foreign: undefined,
+  hasCloneSource: true,
+}
 const REPLACING = {
   status: { ...BOOTED, resetRequest: 'none', replacement: { asked: 'Reset', disk: { name: NEXT.name } } },
 } as const
