@@ -28,6 +28,12 @@ describe('the status of a workspace is written', () => {
       undefined,
     ],
     [
+      'at once when all machines have got a request: each may have one of its own from then on',
+      { ...BEFORE, passedReset: '0123abcd' },
+      1,
+      undefined,
+    ],
+    [
       'at once when nothing was written yet',
       { phase: 'Provisioning', components: [component('Ready')] },
       undefined,

@@ -365,7 +365,7 @@ const COMPONENTS_EVERY_MS = 2_000
 /** Messages of others about what a component waits for may change all the time. */
 const WORDS_EVERY_MS = 10_000
 
-/** Decides when a status is written: the state of the workspace, and which data there is or is lost, at once, the states of its components every 2 s, and their messages every 10 s. */
+/** Decides when a status is written: the state of the workspace, which data there is or is lost, and which requests all machines have got, at once, the states of its components every 2 s, and their messages every 10 s. */
 export function workspaceThrottleOf(
   before: WorkspaceStatus,
   after: WorkspaceStatus,
@@ -395,12 +395,14 @@ function summaryIn({
   ...rest
 }: WorkspaceStatus): unknown {
   const { components = [], generatedKeys = [], plays = [], irreplaceable = [], expiresAt, expiry } = rest
+  // Until they are stored, a request that somebody makes for one machine gives way to that of the workspace.
+  const passed = [rest.passedRebuild, rest.passedReset]
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
   // A Job starts only once its uid is stored.
   const played = plays.map((one) => [one.vm, one.play, one.phase, one.jobUID])
   const told = conditions.map(({ type, status }) => [type, status])
-  return [phase, observedGeneration, told, lost, keys, played, records, irreplaceable, expiresAt, expiry]
+  return [phase, observedGeneration, told, lost, keys, played, records, irreplaceable, expiresAt, expiry, passed]
 }
 
 function componentsIn({ reason, namespace, generatedKeys, plays, ...rest }: WorkspaceStatus): unknown {
