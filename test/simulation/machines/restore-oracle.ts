@@ -21,7 +21,9 @@ export class RestoreOracle extends WitnessOracle<MachineWitness> {
 
   #checkWrite(before: KubeObject, object: KubeObject): void {
     const [was, is] = [before, object].map((one) => JSON.stringify(rootOf(one as KubeVirtMachine)))
-    if (wasRestored(before) && was !== is)
+    const { replacement } = this.witness.traces.machineOf(object)?.object.status ?? {}
+    const isAsked = replacement !== undefined && is?.includes(`"name":"${replacement.disk.name}"`) === true
+    if (wasRestored(before) && was !== is && !isAsked)
       this.#report(`${nameOf(object)} was restored, and its root disk ${was} is ${is} again`)
     const { restoreInProgress } = (before as KubeVirtMachine).status ?? {}
     // A write that was sent before the operator could know is refused, because it has an older version.
