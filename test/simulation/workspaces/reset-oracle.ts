@@ -1,4 +1,10 @@
-import { ANNOTATIONS, LABELS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import {
+  ANNOTATIONS,
+  LABELS,
+  POLICY_DEFAULTS,
+  parseDuration,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs'
 import { ABOUT_LOSSES, ROOT_DISK, rootDiskGeneration } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
@@ -14,7 +20,7 @@ import {
   type Instance,
   type Machine as KubeVirtMachine,
 } from '../../../sandbox/simulators/kubevirt-models.ts'
-import { MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { type DataVolume, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'
@@ -30,6 +36,8 @@ const ANNOTATION_OF = {
 
 /** What a rollout adds to a request. */
 const MARK = /(?:^| )rollout-[0-9a-f]{8}$/u
+/** Phases of a disk that has all its data, or waits only for a guest that starts from it. */
+const COMPLETE: ReadonlySet<string> = new Set(['Succeeded', 'WaitForFirstConsumer', 'PendingPopulation'])
 /** A decision may be based on a state this old. */
 const MOMENT_MS = 5_000
 
@@ -46,6 +54,8 @@ interface Fate {
   readonly requests: Readonly<Record<Asked, Request[]>>
   /** Names of the disks that KubeVirt's machine was given in the place of another one. */
   readonly given: Set<string>
+  /** When KubeVirt's machine got another root disk last. */
+  givenAtMs: number
   /** Values of each annotation that the operator has given to the machine, without marks. */
   readonly passed: Set<string>
 }
@@ -164,21 +174,32 @@ export class ResetOracle extends WitnessOracle<World> {
     const [now, then] = [object, before].map((one) => one && rootsOf(one as KubeVirtMachine))
     const title = `KubeVirt's machine ${keyOf(object.metadata)}`
     if (now?.length !== 1) this.#report(revision, `${title} has the root disks ${now?.join()}`)
-    if (before === undefined || now?.join() === then?.join()) return
     const [name = '', old = ''] = [...(now ?? []), ...(then ?? [])]
+    if (before === undefined || name === old) return
+    this.#checkSwap({ machine, name, old }, object, (text) => this.#report(revision, `${title} gets ${name}${text}`))
+    const [macs, were] = [object, before].map(macsOf)
+    const isSameSpec = machine.status?.observedGeneration === machine.metadata.generation
+    if (isSameSpec && macs !== were) this.#report(revision, `${title} has addresses ${macs}, and had ${were}`)
+  }
+
+  #checkSwap(
+    { machine, name, old }: { readonly machine: Machine; readonly name: string; readonly old: string },
+    object: KubeObject,
+    report: (text: string) => void,
+  ): void {
     const { replacement } = machine.status ?? {}
     const fate = this.#fateOf(machine)
     if (replacement?.disk.name !== name && this.#isUsed(object, old))
-      this.#report(revision, `${title} gets ${name} in the place of ${old}, and its status tells of no replacement`)
-    if (fate.given.has(name)) this.#report(revision, `${title} gets ${name} again`)
+      report(` in the place of ${old}, and its status tells of no replacement`)
+    if (fate.given.has(name)) report(' again')
     fate.given.add(name)
+    fate.givenAtMs = this.#nowMs
+    const { namespace } = object.metadata
+    const isIt = (one: KubeObject) => keyOf(one.metadata) === keyOf({ name, ...(namespace && { namespace }) })
+    const disk = [...this.#disks.values()].find((one) => isIt(one.object))?.object
+    if (!COMPLETE.has(disk?.status?.phase ?? '')) report(`, which is ${disk?.status?.phase}`)
     const guests = [...this.#instances.values()].filter((one) => keyOf(one.object.metadata) === keyOf(object.metadata))
-    if (guests.length > 0) this.#report(revision, `${title} gets ${name}, and its guest is there`)
-    const [macs, were] = [object, before].map(macsOf)
-    const isSameSpec =
-      before.metadata.generation === undefined || machine.status?.observedGeneration === machine.metadata.generation
-    if (isSameSpec && macs !== were)
-      this.#report(revision, `${title} gets ${name}, and ${macs} in the place of ${were}`)
+    if (guests.length > 0) report(', and its guest is there')
   }
 
   #checkNumber(disk: KubeObject): void {
@@ -206,6 +227,9 @@ export class ResetOracle extends WitnessOracle<World> {
     if (oldDisk?.claim !== name) this.#report(revision, `${title}, and it was not replaced`)
     else if (oldDisk.expiresAt === undefined || Date.parse(oldDisk.expiresAt) > epochMs + elapsedMs + MOMENT_MS)
       this.#report(revision, `${title}, and the status says ${oldDisk.expiresAt}`)
+    const keptMs = this.#nowMs - this.#fateOf(machine).givenAtMs
+    const graceMs = parseDuration(this.witness.policy.data['resetGrace'] ?? '') ?? POLICY_DEFAULTS.resetGraceMs
+    if (keptMs < graceMs - MOMENT_MS) this.#report(revision, `${title} ${keptMs} ms after it was replaced`)
     const kubevirt = [...this.#kubevirt.values()].find((one) => this.#machineOf(one.object) === machine)
     if (kubevirt !== undefined && rootsOf(kubevirt.object).includes(name))
       this.#report(revision, `${title}, and KubeVirt's machine starts from it`)
@@ -236,6 +260,7 @@ export class ResetOracle extends WitnessOracle<World> {
     const found = this.#fates.get(uid) ?? {
       requests: { Reset: [], Rebuild: [] },
       given: new Set<string>(),
+      givenAtMs: Number.NEGATIVE_INFINITY,
       passed: new Set<string>(),
     }
     this.#fates.set(uid, found)
@@ -259,7 +284,7 @@ export class ResetOracle extends WitnessOracle<World> {
   }
 
   get #disks() {
-    return this.witness.chronicle.traces.of(DATA_VOLUME)
+    return this.witness.chronicle.traces.of<DataVolume>(DATA_VOLUME)
   }
 
   get #claims() {
