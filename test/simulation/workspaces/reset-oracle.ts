@@ -45,8 +45,8 @@ const MOMENT_MS = 5_000
 interface Request {
   readonly value: string
   readonly atMs: number
-  /** Whether the machine has a disk that its guest has run from, and is to be deployed: then a reset must be carried out. */
-  readonly isDue: boolean
+  /** Uid of the claim that is to be replaced; undefined if there is none that a guest has run from, or the machine is left as it is. */
+  readonly claimUid: string | undefined
   isAnswered: boolean
 }
 
@@ -89,7 +89,9 @@ export class ResetOracle extends WitnessOracle<World> {
     const { status = {}, metadata } = machine
     const blocked = status.conditions?.some(({ reason }) => reason === 'ReplacementBlocked') === true
     const open = this.#fateOf(machine).requests.Reset.at(-1)
-    const isOpen = open?.isDue === true && !open.isAnswered && !blocked
+    // What was lost meanwhile is made anew, too.
+    const isThere = open?.claimUid !== undefined && open.claimUid === this.#rootOf(machine)?.metadata.uid
+    const isOpen = isThere && !open.isAnswered && !blocked
     return [
       ...(isOpen ? [`${metadata.name} was asked for a reset (${open.value}), and has none`] : []),
       ...(status.replacement === undefined || blocked ? [] : [`the disk of ${metadata.name} is being replaced`]),
@@ -105,8 +107,9 @@ export class ResetOracle extends WitnessOracle<World> {
       const [value, was] = [now, then].map((one) => one.metadata.annotations?.[ANNOTATION_OF[asked]])
       if (value === undefined || value === was) continue
       if (isOperator(actor)) this.#checkPassed({ fate, asked, value, was }, now, revision)
-      const isDue = now.spec.ignoreOnDeploy !== true && then.status?.bootedAt !== undefined && this.#hasDisk(now)
-      fate.requests[asked].push({ value, atMs: this.#nowMs, isDue, isAnswered: false })
+      const isDue = now.spec.ignoreOnDeploy !== true && then.status?.bootedAt !== undefined
+      const claimUid = isDue ? this.#rootOf(now)?.metadata.uid : undefined
+      fate.requests[asked].push({ value, atMs: this.#nowMs, claimUid, isAnswered: false })
     }
     const { replacement } = now.status ?? {}
     if (replacement !== undefined && then.status?.replacement === undefined)
@@ -237,18 +240,23 @@ export class ResetOracle extends WitnessOracle<World> {
 
   /** Reports whether a guest has run from the claim of that name, which is there. */
   #isUsed({ metadata: { namespace } }: KubeObject, name: string): boolean {
-    return [...this.#claims.values()].some(
+    return this.#usedClaim(namespace, name) !== undefined
+  }
+
+  #usedClaim(namespace: string | undefined, name: string): KubeObject | undefined {
+    return [...this.#claims.values()].find(
       ({ object }) =>
         object.metadata.namespace === namespace &&
         object.metadata.name === name &&
         !isDeletion(object) &&
         this.#booted.has(object.metadata.uid ?? ''),
-    )
+    )?.object
   }
 
-  #hasDisk({ metadata, status }: Machine): boolean {
+  /** The claim that the machine starts from, if its guest has run from it. */
+  #rootOf({ metadata, status }: Machine): KubeObject | undefined {
     const name = status?.restoredClaim ?? status?.clone?.name
-    return name !== undefined && this.#isUsed({ metadata } as KubeObject, name)
+    return name === undefined ? undefined : this.#usedClaim(metadata.namespace, name)
   }
 
   #machineOf(child: KubeObject): Machine | undefined {
