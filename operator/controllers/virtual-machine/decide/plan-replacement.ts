@@ -59,13 +59,23 @@ export function withReplacement(draft: MachineDraft, image: ImageState, run: () 
   const { replacement } = world.vm.status
   if (replacement === undefined) return withRequest(draft, withOldDisk(draft, run()))
   const next = world.next ?? NOT_THERE(replacement)
-  if (isSwapped(world, next)) return swapped(draft, replacement, next)
   const why = isReady(draft, replacement, next) ? whyNotSwapped(world) : undefined
   if (isReady(draft, replacement, next) && why === undefined) return switchedOver(draft, replacement, next)
   const step = withOldDisk(draft, run())
   return why === undefined
     ? withNextDisk(draft, image, replacement, next, step)
     : withRemark(step, remarkOn(world, replacement, why))
+}
+
+/**
+ * Plans the record that KubeVirt's machine has the new disk. Nothing else comes before it: a restored disk is seen only as long as that machine names it, so that
+ * the machine looks as if its disk were gone.
+ */
+export function recordOfSwap(draft: MachineDraft): Step | undefined {
+  const { replacement } = draft.world.vm.status
+  if (replacement === undefined) return undefined
+  const next = draft.world.next ?? NOT_THERE(replacement)
+  return isSwapped(draft.world, next) ? swapped(draft, replacement, next) : undefined
 }
 
 const NOT_THERE = ({ disk }: Replacement): NextDisk => ({
