@@ -311,9 +311,12 @@ export class WorkspaceRest implements Rest {
 
   #wrongGuests(workspace: Workspace, held: ReadonlySet<string>): string[] {
     const ignored = (workspace.spec.vms ?? []).filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true)
+    const waits = this.#failedImages(workspace).length > 0
     return this.#machinesOf(workspace).flatMap((machine) => {
       const { name, namespace } = machine.metadata
-      const stays = held.has(`${MACHINE.kind} ${name}`) || ignored.some((one) => one.name === name)
+      // Another disk of it may be a clone of an image that failed.
+      const lacks = waits && machine.status?.conditions?.some(({ reason }) => reason === 'DiskMissing') === true
+      const stays = lacks || held.has(`${MACHINE.kind} ${name}`) || ignored.some((one) => one.name === name)
       const told = find<KubeVirtMachine>(this.#world, KUBEVIRT_VIRTUAL_MACHINE, {
         namespace,
         name: vmChildNames(name).machine,
