@@ -5,6 +5,7 @@ import { ADMISSION_MUTANTS } from './mutants/admission-mutants.ts'
 import { IMAGE_MUTANTS } from './mutants/image-mutants.ts'
 import { RUNTIME_MUTANTS } from './mutants/runtime-mutants.ts'
 import { POINT_MUTANTS } from './workspace-snapshots/point-mutants.ts'
+import { RESET_MUTANTS } from './workspaces/reset-mutants.ts'
 import { WORKSPACE_MUTANTS } from './workspaces/workspace-mutants.ts'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -15,4 +16,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...DATA_SYNC_MUTANTS,
   ...WORKSPACE_MUTANTS,
   ...POINT_MUTANTS,
+  ...RESET_MUTANTS,
 ]

@@ -46,6 +46,8 @@ export const RUNS: Runs = {
   workspacesRestoredCalm: 5,
   workspacesPoints: 10,
   workspacesPointsCalm: 10,
+  workspacesReset: 10,
+  workspacesResetCalm: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

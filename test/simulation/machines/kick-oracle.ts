@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -65,7 +66,7 @@ export class KickOracle extends WitnessOracle<KickWitness> {
     const machine = isOperator(actor) && isEnd(commit) ? this.witness.traces.machineOf(object) : undefined
     if (machine === undefined || isDeletion(machine.object)) return
     if (machine.object.status?.kicks?.dataVolumeUID === uid) this.#checkDisk(machine, (before ?? object) as DataVolume)
-    else if (!isToGo(machine.object))
+    else if (!isToGo(machine.object, uid))
       this.#report(`${nameOf(object)} is deleted, and the status of its machine does not tell why`)
   }
 
@@ -178,9 +179,16 @@ export class KickOracle extends WitnessOracle<KickWitness> {
 }
 
 /** Reports whether a disk is recreated for another reason than that it hangs. */
-function isToGo({ metadata, status }: Machine): boolean {
+function isToGo({ metadata, status }: Machine, uid: string): boolean {
   const isAsMade = status?.clone?.generation === metadata.generation
-  return !isAsMade || status?.message?.includes('what the root disk was being cloned from is gone') === true
+  const isReplaced = [status?.oldDisk?.dataVolumeUID, status?.replacement?.disk.uid].includes(uid)
+  const isReset = status?.bootedAt === undefined && metadata.annotations?.[ANNOTATIONS.resetRequestedAt] !== undefined
+  return (
+    isReplaced ||
+    isReset ||
+    !isAsMade ||
+    status?.message?.includes('what the root disk was being cloned from is gone') === true
+  )
 }
 
 /** Longer than a request and its live look take, and than a Lease that is renewed every 2 s rests. */

@@ -119,7 +119,7 @@ export class MachineRest implements Rest {
 /** Returns the reason of a machine that has run, and has lost its disk: only a person can decide to begin with another one. */
 export function lossOf(world: World, { metadata: { name, namespace }, status }: Machine): string | undefined {
   // KubeVirt restores a disk to a claim of another name, and the one before may go.
-  const disk = status?.restoredClaim ?? vmChildNames(name).clone
+  const disk = status?.restoredClaim ?? status?.clone?.name ?? vmChildNames(name).clone
   const claim = find(world, PERSISTENT_VOLUME_CLAIM, { namespace, name: disk })
   if (status?.bootedAt === undefined) return undefined
   if (claim === undefined) return 'DiskLost'

@@ -90,10 +90,17 @@ export class Machines implements Kind {
   /** Returns all machines that name the image. Those that have a disk of it, or are getting one, block an explicit deletion. */
   referencesTo(image: KubeObject): readonly Reference[] {
     return this.#traces.referencesTo(image).map((machine) => {
-      const [disk] = this.#traces.disksOf(machine)
-      const title = `${MACHINE.kind}/${keyOf(machine.object.metadata)}`
-      const isForRoot = machine.object.spec.vmDiskImageRef.name === image.metadata.name
-      return { title, sinceMs: isForRoot ? machine.createdAtMs : machine.specAtMs, usesSinceMs: disk?.createdAtMs }
+      const { metadata, spec, status } = machine.object
+      const title = `${MACHINE.kind}/${keyOf(metadata)}`
+      const isForRoot = spec.vmDiskImageRef.name === image.metadata.name
+      const key = keyOf(image.metadata)
+      const made = [status?.clone, status?.replacement?.disk].find((one) => one?.image === key)
+      // Whoever names another image since its disk was made uses that once it has a disk of it.
+      const isChanged = isForRoot && made === undefined && status?.clone?.image !== undefined
+      const disks = isChanged ? [] : this.#traces.disksOf(machine)
+      const [disk] = isForRoot && made ? disks.filter(({ object }) => object.metadata.name === made.name) : disks
+      const sinceMs = isForRoot && !isChanged ? machine.createdAtMs : machine.specAtMs
+      return { title, sinceMs, usesSinceMs: disk?.createdAtMs }
     })
   }
 

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
-import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import { claimNamesOf, type Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isToBeRestored, LAST_RESTORE } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
@@ -20,8 +20,10 @@ export class RestoreOracle extends WitnessOracle<MachineWitness> {
   }
 
   #checkWrite(before: KubeObject, object: KubeObject): void {
-    const [was, is] = [before, object].map((one) => JSON.stringify(rootOf(one as KubeVirtMachine)))
-    if (wasRestored(before) && was !== is)
+    const [was, is] = [before, object].map((one) => rootOf(one as KubeVirtMachine))
+    const { replacement } = this.witness.traces.machineOf(object)?.object.status ?? {}
+    const isAsked = replacement !== undefined && is === replacement.disk.name
+    if (wasRestored(before) && was !== is && !isAsked)
       this.#report(`${nameOf(object)} was restored, and its root disk ${was} is ${is} again`)
     const { restoreInProgress } = (before as KubeVirtMachine).status ?? {}
     // A write that was sent before the operator could know is refused, because it has an older version.
@@ -44,6 +46,10 @@ function wasRestored({ metadata }: KubeObject): boolean {
   return metadata.annotations?.[LAST_RESTORE] !== undefined
 }
 
-function rootOf({ spec }: KubeVirtMachine): unknown {
-  return spec.template.spec.volumes?.find(({ name }) => name === 'rootdisk')
+function rootOf({ spec }: KubeVirtMachine): string | undefined {
+  const [root] = claimNamesOf({
+    ...spec.template.spec,
+    volumes: spec.template.spec.volumes?.filter(({ name }) => name === 'rootdisk') ?? [],
+  })
+  return root
 }

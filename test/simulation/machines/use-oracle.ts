@@ -51,6 +51,8 @@ export class UseOracle extends WitnessOracle<MachineWitness> {
   #checkDisk(object: KubeObject): void {
     const machine = this.witness.traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
+    // Whether somebody has asked for another disk, and when this one may go, is checked where people ask.
+    if (machine.object.status?.oldDisk?.dataVolumeUID === object.metadata.uid) return
     if (this.#booted.has(object.metadata.uid ?? '') && this.#hasClaim(object))
       this.#report(`${nameOf(object)} is deleted, and the guest of ${nameOf(machine.object)} has run from it`)
   }

@@ -42,6 +42,7 @@ export const IMAGES = {
 
 export const MACHINES = {
   deadline: () => import('../../../operator/controllers/virtual-machine/decide/deadline.ts'),
+  diskRequests: () => import('../../../operator/controllers/virtual-machine/decide/disk-requests.ts'),
   judge: () => import('../../../operator/controllers/virtual-machine/decide/judge.ts'),
   observe: () => import('../../../operator/controllers/virtual-machine/observe.ts'),
   plan: () => import('../../../operator/controllers/virtual-machine/decide/plan.ts'),
@@ -50,7 +51,7 @@ export const MACHINES = {
   planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
   planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
   planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
-
+  planReplacement: () => import('../../../operator/controllers/virtual-machine/decide/plan-replacement.ts'),
   references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),
 } as const
@@ -75,6 +76,7 @@ export const WORKSPACES = {
   expiry: () => import('../../../operator/controllers/workspace/decide/expiry.ts'),
   kinds: () => import('../../../operator/controllers/workspace/decide/kinds.ts'),
   lostKeys: () => import('../../../operator/controllers/workspace/lost-keys.ts'),
+  machineRequests: () => import('../../../operator/controllers/workspace/decide/machine-requests.ts'),
   overrides: () => import('../../../operator/controllers/workspace/decide/overrides.ts'),
   planDeletion: () => import('../../../operator/controllers/workspace/decide/plan-deletion.ts'),
   plays: () => import('../../../operator/controllers/workspace/decide/plays.ts'),

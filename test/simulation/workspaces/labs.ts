@@ -70,8 +70,8 @@ export interface Lab {
   readonly renewals: Map<number, number>
   plays: PlaysOfPlan | undefined
   words: Words
-  /** How often people have asked for plays, and for new disks. */
-  readonly requests: { plays: number; disks: number }
+  /** How often people have asked for plays, for new disks, and for resets. */
+  readonly requests: { plays: number; disks: number; resets: number }
   /** Its spec breaks the schema, as if it had been stored before there was one. */
   isSpoiled: boolean
   isWanted: boolean
@@ -94,7 +94,7 @@ export function labOf(plan: WorkspacePlan, number: number): Lab {
     renewals: new Map(),
     plays: plan.plays,
     words: plan.words ?? NO_WORDS,
-    requests: { plays: 0, disks: 0 },
+    requests: { plays: 0, disks: 0, resets: 0 },
     isSpoiled: false,
     isWanted: true,
     isOff: false,

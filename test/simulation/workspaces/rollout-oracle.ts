@@ -2,7 +2,7 @@ import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
-import { isOperator } from '../chronicle.ts'
+import { isOperator, isPerson } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'
 import { isType } from './lab-parts.ts'
@@ -13,16 +13,18 @@ const MOMENT_MS = 5_000
 
 /**
  * Invariant 7, for new versions of labs: the operator asks a machine for a new disk by itself only where updateStrategy is Recreate, only where the spec of
- * the disk has changed, and once for each generation of its spec.
+ * the disk has changed, and once for each generation of its spec, until somebody asks for another one.
  */
 export class RolloutOracle extends WitnessOracle<World> {
   /** Uid and mark of each machine that was asked. */
   readonly #asked = new Set<string>()
 
   onCommit({ resource, type, object, before, actor, revision }: Commit): void {
-    if (!isType(resource, MACHINE) || type !== 'MODIFIED' || !isOperator(actor)) return
-    const mark = markIn(object)
-    if (mark === undefined || mark === markIn(before)) return
+    if (!isType(resource, MACHINE) || type !== 'MODIFIED') return
+    const [mark, was] = [object, before].map(markIn)
+    // The value of a person takes the place of what the rollout has given.
+    if (isPerson(actor) && was !== mark) this.#asked.delete(`${object.metadata.uid} ${was}`)
+    if (!isOperator(actor) || mark === undefined || mark === was) return
     const report = (text: string) =>
       this.witness.report(
         7,

@@ -5,7 +5,7 @@ import type { Schedule, Step } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
 import type { PointPlan } from '../workspace-snapshots/point-schedule.ts'
 import { PLAYER } from './labs.ts'
-import { PLAY_HARMS, type WorkspacePlan } from './workspace-schedule.ts'
+import { PLAY_HARMS, type WorkspaceAction, type WorkspacePlan } from './workspace-schedule.ts'
 
 // Schedules with such a strong emphasis that a few of them reach what is rare in the others.
 
@@ -164,6 +164,50 @@ const pointed = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
 const workspacesPoints = pointed(FAMILIES.workspaces)
 const workspacesPointsCalm = pointed(FAMILIES.workspacesCalm)
 
+/**
+ * People set machines back, alone or with their whole lab, give them other images and ask for disks of these, and switch labs off, between whatever else happens.
+ * KubeVirt restores some. Old disks are kept for a time that people can wait for.
+ */
+const reset = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  family.map((schedule): Schedule => {
+    const steps = schedule.steps.slice(0, 16).flatMap((step, at): Step[] => {
+      const [workspace, number] = [(step.afterMs + at) % 3, (step.afterMs + 2 * at) % 3]
+      const gapMs = [2 * SECOND, 25 * SECOND, 90 * SECOND][(step.afterMs + at) % 3] as number
+      const rounds: readonly (readonly WorkspaceAction[])[] = [
+        [{ do: 'resetVm', workspace, number }],
+        [{ do: 'resetLab', workspace }],
+        [
+          { do: 'changeVmImage', workspace, number, image: step.afterMs % 4 },
+          { do: 'rebuildVm', workspace, number },
+        ],
+        [
+          { do: 'resetLab', workspace },
+          { do: 'resetVm', workspace, number },
+        ],
+        [
+          { do: 'changeVmImage', workspace, number, image: (step.afterMs + at) % 3 },
+          { do: 'rebuildLab', workspace },
+        ],
+        [
+          { do: 'switchLab', workspace },
+          { do: 'resetVm', workspace, number },
+          { do: 'switchLab', workspace },
+        ],
+        [
+          { do: 'restoreVm', workspace, number, isInPlace: at % 2 === 0 },
+          { do: 'resetVm', workspace, number },
+        ],
+      ]
+      const round = rounds[(step.afterMs + at) % rounds.length] as readonly WorkspaceAction[]
+      return [step, ...round.map((action) => ({ afterMs: gapMs, action }))]
+    })
+    const more = { ...schedule.policy.more, resetGrace: '4m' }
+    return { ...schedule, policy: { ...schedule.policy, more }, steps }
+  })
+
+const workspacesReset = reset(FAMILIES.workspaces)
+const workspacesResetCalm = reset(FAMILIES.workspacesCalm)
+
 export const WORKSPACE_HUNTS = {
   workspacesUnseen,
   workspacesLate,
@@ -177,4 +221,6 @@ export const WORKSPACE_HUNTS = {
   workspacesRestoredCalm,
   workspacesPoints,
   workspacesPointsCalm,
+  workspacesReset,
+  workspacesResetCalm,
 } as const

@@ -98,6 +98,7 @@ export class WorkspacePeople implements People {
   readonly #world: World
   #rotations = 0
   #restores = 0
+  #asked = 0
 
   constructor(world: World) {
     this.#world = world
@@ -190,6 +191,10 @@ export class WorkspacePeople implements People {
       case 'restoreVm':
         this.#restore(action, lab)
         return
+      case 'resetVm':
+      case 'rebuildVm':
+        this.#askAlone(action, lab)
+        return
       default:
         this.#edit(action, lab)
         this.#rewrite(lab)
@@ -235,6 +240,14 @@ export class WorkspacePeople implements People {
         return
       case 'rebuildLab':
         lab.requests.disks += 1
+        return
+      case 'resetLab':
+        lab.requests.resets += 1
+        return
+      case 'changeVmImage':
+        lab.vms = lab.vms.map((one, at) =>
+          at === action.number % lab.vms.length ? { ...one, image: action.image } : one,
+        )
         return
       case 'toggleWord':
         lab.words = withToggled(lab.words, action.number, action.word)
@@ -331,6 +344,19 @@ export class WorkspacePeople implements People {
       const patch = restoreRequest({ name: 'before', uid: String(this.#restores), isInPlace })
       const { name } = pick(booted, number).metadata
       admin.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: vmChildNames(name).machine }, patch)
+    })
+  }
+
+  /** Asks for one machine. It may have a request of its lab, which may count or not. */
+  #askAlone({ do: what, number }: WorkspaceAction & { readonly do: 'resetVm' | 'rebuildVm' }, lab: Lab): void {
+    const { admin } = this.#world.cluster
+    const annotation = what === 'resetVm' ? ANNOTATIONS.resetRequestedAt : ANNOTATIONS.rebuildRequestedAt
+    leaveRefused(() => {
+      const machines = admin.list(MACHINE, { namespace: lab.name }).items
+      if (machines.length === 0) return
+      this.#asked += 1
+      const annotations = { [annotation]: `alone-${this.#asked}` }
+      admin.mergePatch(MACHINE, pick(machines, number).metadata, { metadata: { annotations } })
     })
   }
 
@@ -466,10 +492,11 @@ export class WorkspacePeople implements People {
   }
 }
 
-function requestsOf({ requests: { plays, disks } }: Lab): Readonly<Record<string, string>> {
+function requestsOf({ requests: { plays, disks, resets } }: Lab): Readonly<Record<string, string>> {
   return {
     ...(plays > 0 && { [ANNOTATIONS.playRequestedAt]: `${plays}` }),
     ...(disks > 0 && { [ANNOTATIONS.rebuildRequestedAt]: `${disks}` }),
+    ...(resets > 0 && { [ANNOTATIONS.resetRequestedAt]: `${resets}` }),
   }
 }
 

@@ -25,6 +25,7 @@ import { wrongGuest } from './lab-guests.ts'
 import { imagesOf, partsOf, wantedComponents, wantedParts } from './lab-parts.ts'
 import { Permits } from './lab-permits.ts'
 import { FARM, type Lab } from './labs.ts'
+import type { ResetOracle } from './reset-oracle.ts'
 
 type PlayRecords = NonNullable<NonNullable<Workspace['status']>['plays']>
 
@@ -48,10 +49,12 @@ export class WorkspaceRest implements Rest {
   readonly #world: World
   readonly #labs: readonly Lab[]
   readonly #hosts: HostsOracle
+  readonly #resets: ResetOracle
 
-  constructor(world: World, labs: readonly Lab[], hosts: HostsOracle) {
+  constructor(world: World, labs: readonly Lab[], hosts: HostsOracle, resets: ResetOracle) {
     this.#world = world
     this.#hosts = hosts
+    this.#resets = resets
     this.#labs = labs
   }
 
@@ -290,6 +293,7 @@ export class WorkspaceRest implements Rest {
       ...wrongIn(workspace, parts, held, this.#permits),
       ...this.#wrongCopies(workspace, parts),
       ...this.#restless(workspace),
+      ...this.#unanswered(workspace),
       ...this.#wrongGuests(workspace, held),
     ]
   }
@@ -307,9 +311,12 @@ export class WorkspaceRest implements Rest {
 
   #wrongGuests(workspace: Workspace, held: ReadonlySet<string>): string[] {
     const ignored = (workspace.spec.vms ?? []).filter(({ ignoreOnDeploy }) => ignoreOnDeploy === true)
+    const waits = this.#failedImages(workspace).length > 0
     return this.#machinesOf(workspace).flatMap((machine) => {
       const { name, namespace } = machine.metadata
-      const stays = held.has(`${MACHINE.kind} ${name}`) || ignored.some((one) => one.name === name)
+      // Another disk of it may be a clone of an image that failed.
+      const lacks = waits && machine.status?.conditions?.some(({ reason }) => reason === 'DiskMissing') === true
+      const stays = lacks || held.has(`${MACHINE.kind} ${name}`) || ignored.some((one) => one.name === name)
       const told = find<KubeVirtMachine>(this.#world, KUBEVIRT_VIRTUAL_MACHINE, {
         namespace,
         name: vmChildNames(name).machine,
@@ -326,6 +333,16 @@ export class WorkspaceRest implements Rest {
       .filter((machine) => machine.status?.phase !== 'Failed' || lossOf(this.#world, machine) === undefined)
       .filter(({ status }) => status?.phase !== 'Ready')
       .map(({ metadata, status }) => `machine ${keyOf(metadata)} is ${status?.phase}: ${status?.message}`)
+  }
+
+  /** What people have asked machines for has been done, and old disks are gone, if these are kept so long that somebody can wait for it. */
+  #unanswered(workspace: Workspace): readonly string[] {
+    if (this.#world.schedule.policy.more?.['resetGrace'] === undefined) return []
+    const lost = new Set(this.#lost(workspace))
+    const deployed = this.#machinesOf(workspace).filter(
+      ({ metadata, spec }) => spec.ignoreOnDeploy !== true && !lost.has(metadata.name),
+    )
+    return deployed.flatMap((machine) => this.#resets.restless(machine))
   }
 
   /** Returns the names of the machines that have lost their disk: each is Failed until a person decides. */

@@ -107,6 +107,11 @@ export type WorkspaceAction = {
   | { readonly do: 'playFault'; readonly fault: PlayFault; readonly forMs: number }
   /** Somebody asks that plays are played again, or that all machines have new disks. Or the image is named, or no longer. */
   | { readonly do: 'askForPlays' | 'rebuildLab' | 'togglePlayImage' }
+  /** Somebody asks that all machines, or one alone, begin anew. */
+  | { readonly do: 'resetLab' }
+  | { readonly do: 'resetVm' | 'rebuildVm'; readonly number: number }
+  /** One of its machines gets another image. */
+  | { readonly do: 'changeVmImage'; readonly number: number; readonly image: number }
   /** The machine is started again, with its disk. */
   | { readonly do: 'restartVm'; readonly number: number }
   /** KubeVirt restores the disks of a machine from a snapshot as soon as its guest is off, to new claims or in place. */

@@ -29,6 +29,7 @@ import { WorkspaceOrderOracle } from './order-oracle.ts'
 import { PlaysOracle } from './plays-oracle.ts'
 import { PowerOracle } from './power-oracle.ts'
 import { RefusalOracle } from './refusal-oracle.ts'
+import { ResetOracle } from './reset-oracle.ts'
 import { RolloutOracle } from './rollout-oracle.ts'
 import { WorkspaceStatusOracle } from './status-oracle.ts'
 import { WorkspacePeople } from './workspace-people.ts'
@@ -48,7 +49,8 @@ export class Workspaces implements Kind {
     this.people = new WorkspacePeople(world)
     this.actors = [labFaults(world, this.people.labs)]
     const hosts = new HostsOracle()
-    this.rest = new WorkspaceRest(world, this.people.labs, hosts)
+    const resets = new ResetOracle(world)
+    this.rest = new WorkspaceRest(world, this.people.labs, hosts, resets)
     const status = new WorkspaceStatusOracle(world)
     this.oracles = [
       { onCommit: (commit) => this.#noteHarm(commit, status) },
@@ -61,6 +63,7 @@ export class Workspaces implements Kind {
       new PlaysOracle(world),
       new PowerOracle(world),
       new RolloutOracle(world),
+      resets,
       new EndOracle(world),
       new AddressOracle((message) => world.report(7, message)),
     ]

@@ -27,10 +27,13 @@ export interface DiskLoss {
  * gets another disk by itself.
  */
 export function diskLoss(world: MachineWorld): DiskLoss | undefined {
-  const { vm, clone, claim, restoring, restoredClaim, isDiskElsewhere, namespaceTerminating } = world
+  const { vm, clone, claim, machine, restoring, restoredClaim, isDiskElsewhere, namespaceTerminating } = world
   const isLeaving = isTerminating(vm) || namespaceTerminating
   // KubeVirt deletes the claim that it is about to replace.
   if (!hasRun(world) || restoring !== undefined || isLeaving) return undefined
+  // It has another one already, and only the record of that is missing.
+  if (vm.status.replacement !== undefined && machine?.rootDataVolume === vm.status.replacement.disk.name)
+    return undefined
   const name = claimNameOf(world)
   const which = `PersistentVolumeClaim ${name}${isDiskElsewhere ? ' of a restore' : ''}`
   if (claim === undefined)

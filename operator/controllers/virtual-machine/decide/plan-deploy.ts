@@ -36,7 +36,7 @@ import { wantedClaims, wantedMachine, wantedSecret } from './plan-children.ts'
 import { cloneStatus, planDisk, summaryOfClone } from './plan-disk.ts'
 import type { ImageState } from './plan-image.ts'
 import { remarksOnRun } from './plan-remarks.ts'
-import { withReplacement } from './plan-replacement.ts'
+import { recordOfSwap, withReplacement } from './plan-replacement.ts'
 import { planRestore, remarksOnRestore } from './plan-restore.ts'
 import { withOthers } from './plan-shared-lists.ts'
 import { leftClaim, type MachineSummary, type Remark } from './status.ts'
@@ -47,10 +47,16 @@ const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by t
 
 /** Plans disk, Secret and machine, once the image is ready or the machine is deployed already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
-  const { cloudInit } = draft.world
   const still = planRestore(draft)
   if (still !== undefined)
     return { ...still, summary: withAbsence(draft.world, still.summary), status: shownRun(draft.world) }
+  const record = recordOfSwap(draft)
+  if (record !== undefined) return { ...record, status: { ...shownRun(draft.world), ...record.status } }
+  return planDisks(draft, image)
+}
+
+function planDisks(draft: MachineDraft, image: ImageState): Step {
+  const { cloudInit } = draft.world
   const blocked = whatBlocks(draft)
   const again = blocked === undefined && !isDiskless(draft.world) ? planNewDisks(draft) : undefined
   if (again !== undefined) return { ...again, status: { ...shownRun(draft.world), ...again.status } }

@@ -5,6 +5,7 @@ import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aClaim, DISK } from '../machine-disks.fixtures.ts'
 import { ARTIFACT, KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { planMachine } from './plan.ts'
 
 const FIRST = 'vm-root'
 const SECOND = 'vm-root-g2'
@@ -289,6 +290,23 @@ it('what a restore has made goes by its own uid, and an old disk that a restore 
   walk.after(24 * HOUR)
   expect(walk.log.slice(from).filter((line) => line.startsWith('delete'))).toEqual([])
   expect(walk.status.oldDisk).toBeUndefined()
+})
+
+it('a restored disk that was replaced, and whose predecessor is gone, is not taken for lost before that is recorded', () => {
+  const { world, now } = cloned()
+  const machine = world.machine && { ...world.machine, rootDataVolume: SECOND, rootClaim: '', runStrategy: 'Halted' }
+  const swapped = { ...world, machine, instance: undefined, clone: undefined, claim: undefined }
+  const plan = planMachine(swapped, now)
+  expect([plan.status.clone?.name, plan.status.replacement, plan.status.phase]).toEqual([
+    SECOND,
+    undefined,
+    'Provisioning',
+  ])
+  expect([plan.remove, plan.apply, plan.status.conditions?.find(({ type }) => type === 'DiskLost')?.status]).toEqual([
+    [],
+    [],
+    undefined,
+  ])
 })
 
 describe('rebuild-requested-at', () => {

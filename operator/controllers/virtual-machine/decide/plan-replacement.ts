@@ -59,7 +59,6 @@ export function withReplacement(draft: MachineDraft, image: ImageState, run: () 
   const { replacement } = world.vm.status
   if (replacement === undefined) return withRequest(draft, withOldDisk(draft, run()))
   const next = world.next ?? NOT_THERE(replacement)
-  if (isSwapped(world, next)) return swapped(draft, replacement, next)
   // Nobody has worked on the new disk yet: what is asked until then is answered by it.
   return withAnswers(world, unswapped(draft, image, replacement, next, run))
 }
@@ -124,6 +123,17 @@ function cancelled(
       message,
     },
   )
+}
+
+/**
+ * Plans the record that KubeVirt's machine has the new disk. Nothing else comes before it: a restored disk is seen only as long as that machine names it, so that
+ * the machine looks as if its disk were gone.
+ */
+export function recordOfSwap(draft: MachineDraft): Step | undefined {
+  const { replacement } = draft.world.vm.status
+  if (replacement === undefined) return undefined
+  const next = draft.world.next ?? NOT_THERE(replacement)
+  return isSwapped(draft.world, next) ? swapped(draft, replacement, next) : undefined
 }
 
 const NOT_THERE = ({ disk }: Replacement): NextDisk => ({
@@ -351,8 +361,13 @@ function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyD
 /** Records that the machine has the new disk. The old one is known from here by its uid. */
 function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
   const { clone, claim } = world
-  const name = (claim ?? clone)?.metadata.name
-  const uids = { claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid }
+  const name = replacement.claim ?? (claim ?? clone)?.metadata.name
+  // A restore has put a claim without a DataVolume in its place.
+  const isOfClone = name === clone?.metadata.name
+  const uids = {
+    claimUID: replacement.claimUID ?? claim?.metadata.uid,
+    dataVolumeUID: isOfClone ? clone?.metadata.uid : undefined,
+  }
   const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
   const oldDisk = name === undefined ? undefined : (withoutUndefined({ claim: name, ...uids, expiresAt }) as OldDisk)
   const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`

@@ -1,0 +1,61 @@
+import type { Mutant } from '../mutant.ts'
+import { MACHINES, WORKSPACES } from '../mutants/product-modules.ts'
+import { seam } from '../seam.ts'
+
+type Draft = Parameters<
+  typeof import('../../../operator/controllers/virtual-machine/decide/plan-replacement.ts').withReplacement
+>[0]
+
+/** Replacements are planned in another world than there is. */
+const replacedIn = (worldOf: (world: Draft['world']) => Draft['world'], isChecked = true) =>
+  seam(MACHINES.planReplacement, 'withReplacement', (withReplacement) => (draft, ...more) => {
+    const step = withReplacement({ ...draft, world: worldOf(draft.world) }, ...more)
+    return isChecked ? step : { ...step, onlyIf: [] }
+  })
+
+/** Deliberate defects in what the operator does when people ask for new root disks. */
+export const RESET_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a root disk is replaced while its guest runs',
+    invariant: 5,
+    seam: replacedIn((world) => {
+      const { machine, next } = world
+      if (machine === undefined || next?.clone?.phase !== 'Succeeded') return world
+      const off = { ...machine, runStrategy: 'Halted', printableStatus: 'Stopped', isStartAsked: false } as const
+      return { ...world, machine: off, instance: undefined }
+    }, false),
+    kind: 'workspacesResetCalm',
+  },
+  {
+    name: 'a machine gets its new root disk before that is complete',
+    invariant: 5,
+    seam: replacedIn((world) => {
+      const { clone } = world.next ?? {}
+      if (world.next === undefined || clone === undefined) return world
+      return { ...world, next: { ...world.next, clone: { ...clone, phase: 'Succeeded' } } }
+    }),
+    kind: 'workspacesResetCalm',
+  },
+  {
+    name: 'a root disk that was replaced is not kept',
+    invariant: 5,
+    seam: replacedIn((world) => ({ ...world, policy: { ...world.policy, resetGraceMs: 0 } })),
+    kind: 'workspacesResetCalm',
+  },
+  {
+    name: 'a request for a new root disk counts twice',
+    invariant: 5,
+    alsoCaughtAs: [7],
+    seam: seam(MACHINES.diskRequests, 'answeredRequests', (answeredRequests) => ({ vm }) => {
+      const { rebuildRequest, resetRequest = 'none' } = vm.status
+      return { ...answeredRequests({ vm }), rebuildRequest, resetRequest }
+    }),
+    kind: 'workspacesResetCalm',
+  },
+  {
+    name: 'a request for one machine gives way to the older one of its lab',
+    invariant: 5,
+    seam: seam(WORKSPACES.machineRequests, 'passedRequests', () => () => ({})),
+    kind: 'workspacesResetCalm',
+  },
+]
