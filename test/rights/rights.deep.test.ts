@@ -18,6 +18,9 @@ const UNSEEN: Unseen = {
   'update vmdiskimages/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update virtualmachines/finalizers': 'admission asks for it where an owner is to block its deletion',
   'update workspaces/finalizers': 'admission asks for it where an owner is to block its deletion',
+  'update workspacesnapshots/finalizers': 'admission asks for it where an owner is to block its deletion',
+  'list virtualmachinesnapshots':
+    'only an API server that begins no watch with what exists is asked for it, once somebody takes a snapshot: the scenario of such a server has none',
   'bind clusterroles': 'the API server asks for it where a RoleBinding is created',
   'create datavolumes/source': 'CDI asks for it by a SubjectAccessReview of its own',
 }
