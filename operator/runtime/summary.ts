@@ -1,4 +1,4 @@
-import type { NewCondition } from './conditions.ts'
+import { cutMessage, mergeConditions, type NewCondition, type StatusCondition } from './conditions.ts'
 
 /** What users read of an object at a glance: its phase, the reason for it, and a message. */
 export interface Summary<P extends string = string, R extends string = string> {
@@ -45,6 +45,34 @@ export function courseConditions({ reason, message }: Omit<Summary, 'phase'>, co
     newCondition('Stalled', isStalled, { reason, message: isStalled ? message : '' }),
     newCondition('Settled', isSettled, { reason, message: '' }),
   ]
+}
+
+interface Subject {
+  readonly metadata: { readonly generation?: number | undefined }
+  /** As it is stored: only the transition times of its conditions matter. */
+  readonly status: { readonly conditions?: readonly StatusCondition[] | undefined }
+}
+
+/** Returns the status, without its figures, of a kind that ends with the phase Succeeded or Failed. */
+export function statusToTheEnd<S extends Summary>(
+  { metadata: { generation }, status }: Subject,
+  summary: S,
+  now: number,
+) {
+  const phase: S['phase'] = summary.phase
+  const reason: S['reason'] = summary.reason
+  const why = { reason, message: cutMessage(summary.message) }
+  const isSettled = phase === 'Succeeded' || phase === 'Failed'
+  const conditions = [
+    newCondition('Ready', phase === 'Succeeded', why),
+    ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
+  ]
+  return {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase,
+    ...why,
+    conditions: mergeConditions(status.conditions ?? [], conditions, generation, now),
+  }
 }
 
 /** Adds a refusal to the message. Planned writes are retried; until they succeed, the message says why they fail. */

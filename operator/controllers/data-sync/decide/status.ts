@@ -1,10 +1,10 @@
 import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
 import { IMAGE_MESSAGE_MAX } from '@open-terrain/constructs/operator'
-import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
+import { cutMessage } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, type Summary } from '../../../runtime/summary.ts'
+import { type Summary, statusToTheEnd } from '../../../runtime/summary.ts'
 import type { DataSyncView } from '../world.ts'
 import type { ImageStep } from './image.ts'
 
@@ -35,23 +35,13 @@ const membersOf = (images: readonly ImageStep[]) => images.map((image) => ({ ...
 
 /** Returns the whole status. Only the transition times of the previous status matter. */
 export function dataSyncStatusOf(
-  { metadata: { generation }, status: before }: DataSyncView,
+  object: DataSyncView,
   summary: DataSyncSummary,
   images: readonly ImageStep[],
   now: number,
 ): DataSyncStatus {
-  const { phase } = summary
-  const why = { reason: summary.reason, message: cutMessage(summary.message) }
-  const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const conditions = [
-    newCondition('Ready', phase === 'Succeeded', why),
-    ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
-  ]
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
-    phase,
-    ...why,
-    conditions: mergeConditions(before.conditions ?? [], conditions, generation, now),
+    ...statusToTheEnd(object, summary, now),
     ...(images.length > 0 && figuresOf(images)),
   }
 }

@@ -4,11 +4,10 @@ import type {
   WorkspaceSnapshotReason,
   WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs'
-import { cutMessage, mergeConditions } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { listed, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, type Summary } from '../../../runtime/summary.ts'
+import { type Summary, statusToTheEnd } from '../../../runtime/summary.ts'
 import type { WorkspaceSnapshotView } from '../world.ts'
 import { SNAPSHOT_KINDS } from './members.ts'
 
@@ -60,23 +59,13 @@ function leftOutIn(members: readonly WorkspaceSnapshotMember[]): string[] {
 
 /** Returns the whole status. Only the transition times of the previous status matter. */
 export function snapshotStatusOf(
-  { metadata: { generation }, status: before }: WorkspaceSnapshotView,
+  object: WorkspaceSnapshotView,
   summary: WorkspaceSnapshotSummary,
   members: readonly WorkspaceSnapshotMember[] | undefined,
   now: number,
 ): WorkspaceSnapshotStatus {
-  const { phase } = summary
-  const why = { reason: summary.reason, message: cutMessage(summary.message) }
-  const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const conditions = [
-    newCondition('Ready', phase === 'Succeeded', why),
-    ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
-  ]
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
-    phase,
-    ...why,
-    conditions: mergeConditions(before.conditions ?? [], conditions, generation, now),
+    ...statusToTheEnd(object, summary, now),
     ...(members !== undefined && figuresOf(members)),
   }
 }
