@@ -361,13 +361,8 @@ function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyD
 /** Records that the machine has the new disk. The old one is known from here by its uid. */
 function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
   const { clone, claim } = world
-  const name = replacement.claim ?? (claim ?? clone)?.metadata.name
-  // A restore has put a claim without a DataVolume in its place.
-  const isOfClone = name === clone?.metadata.name
-  const uids = {
-    claimUID: replacement.claimUID ?? claim?.metadata.uid,
-    dataVolumeUID: isOfClone ? clone?.metadata.uid : undefined,
-  }
+  const name = (claim ?? clone)?.metadata.name
+  const uids = { claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid }
   const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
   const oldDisk = name === undefined ? undefined : (withoutUndefined({ claim: name, ...uids, expiresAt }) as OldDisk)
   const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`
