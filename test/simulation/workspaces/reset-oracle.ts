@@ -74,6 +74,8 @@ export class ResetOracle extends WitnessOracle<World> {
 
   onCommit(commit: Commit): void {
     const { resource, type } = commit
+    // Tenants forge objects without one.
+    if ((commit.object as { readonly spec?: unknown }).spec === undefined) return
     if (isType(resource, MACHINE)) this.#noteMachine(commit)
     else if (isType(resource, WORKSPACE)) this.#noteWorkspace(commit)
     else if (resource === VIRTUAL_MACHINE_INSTANCE && type !== 'DELETED') this.#noteGuest(commit.object as Instance)
@@ -164,7 +166,11 @@ export class ResetOracle extends WitnessOracle<World> {
       if (object.metadata.namespace === namespace && names.includes(object.metadata.name))
         this.#booted.add(object.metadata.uid ?? '')
     for (const { object } of this.#instances.values()) {
-      const isOther = object.metadata.uid !== uid && object.metadata.namespace === namespace && isRunning(object)
+      const isOther =
+        object.metadata.uid !== uid &&
+        object.metadata.namespace === namespace &&
+        isRunning(object) &&
+        (object as Partial<Instance>).spec !== undefined
       const shared = isOther ? claimNamesOf(object.spec).filter((one) => names.includes(one)) : []
       if (shared.length > 0)
         this.witness.report(5, `guests ${name} and ${object.metadata.name} of ${namespace} write to ${shared.join()}`)

@@ -172,7 +172,11 @@ export class WorkspaceRest implements Rest {
       .filter((job) => job.metadata.namespace === metadata.name && job.status?.conditions?.some(isFailure) === true)
       .filter(
         ({ metadata: { name } }) =>
-          !plays.some(({ job, phase }) => job === name && (phase === 'Failed' || phase === 'Pending')),
+          !plays.some((one) => {
+            // One of the disk before says nothing of the new one, whose roles of build come first.
+            const isOfBefore = one.phase === 'Pending' && isIdle(one) && name.startsWith(`${one.vm}-${one.play}-`)
+            return isOfBefore || (one.job === name && (one.phase === 'Failed' || one.phase === 'Pending'))
+          }),
       )
     return [
       ...open.map(({ vm, play, phase }) => `${play} of ${vm} is ${phase}`),
