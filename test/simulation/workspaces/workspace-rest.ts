@@ -175,7 +175,8 @@ export class WorkspaceRest implements Rest {
           !plays.some((one) => {
             // One of the disk before says nothing of the new one, whose roles of build come first.
             const isOfBefore = one.phase === 'Pending' && isIdle(one) && name.startsWith(`${one.vm}-${one.play}-`)
-            return isOfBefore || (one.job === name && (one.phase === 'Failed' || one.phase === 'Pending'))
+            // One that is NotPlayed names the Job, and is played on request: the disk is another one since then.
+            return isOfBefore || (one.job === name && ['Failed', 'Pending', 'NotPlayed'].includes(one.phase))
           }),
       )
     return [
