@@ -4,6 +4,7 @@ import { resourceSchema } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
+import { dataSyncManifest } from './data-sync-manifests.ts'
 import { findingText } from './report.ts'
 import { compareVerdicts, SPEC_CONNECTIONS } from './spec-campaign.ts'
 import { smallWorkspaceManifest } from './workspace-manifests.ts'
@@ -13,6 +14,8 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
 
 /** Number of small specs, of which each rule must refuse one alone. */
 const SMALL = 6_000
+/** Number of DataSyncs beside those among all kinds, where they are a fifth. */
+const SYNCS = 4_000
 
 export interface SpecSuite {
   /** Number of manifests. */
@@ -33,7 +36,9 @@ export function specSuite({ count, isEachRuleNeeded }: SpecSuite): void {
       if (!isEachRuleNeeded) return
       const small = await compareVerdicts({ connection, seed: SEED, count: SMALL, manifests: smallWorkspaceManifest })
       expect(small.findings.map(findingText)).toEqual([])
-      const reasons = [...soleReasons.keys(), ...small.soleReasons.keys()]
+      const syncs = await compareVerdicts({ connection, seed: SEED, count: SYNCS, manifests: dataSyncManifest })
+      expect(syncs.findings.map(findingText)).toEqual([])
+      const reasons = [soleReasons, small.soleReasons, syncs.soleReasons].flatMap((found) => [...found.keys()])
       const unused = [...messagesOfRules()].filter((message) => !reasons.some((reason) => reason.includes(message)))
       expect(unused).toEqual([])
     } finally {

@@ -66,7 +66,7 @@ function hadOf(machine: MachineFacts | undefined, annotation: string, givenBy: s
 }
 
 function requestFor({ isThere, value, given }: Had, own: Own | undefined, isDeployed: boolean): MachineRequest {
-  const gets = own !== undefined && own.counts && isDeployed && given?.startsWith(own.hash) !== true
+  const gets = own?.counts === true && isDeployed && given?.startsWith(own.hash) !== true
   // To a machine that does not exist yet no value is a request.
   if (own !== undefined && (!isThere || gets))
     return { value: own.value, given: own.counts ? own.hash + own.kind : undefined }
