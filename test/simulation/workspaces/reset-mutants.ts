@@ -1,3 +1,5 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Mutant } from '../mutant.ts'
 import { MACHINES, WORKSPACES } from '../mutants/product-modules.ts'
 import { seam } from '../seam.ts'
@@ -55,7 +57,21 @@ export const RESET_MUTANTS: readonly Mutant[] = [
   {
     name: 'a request for one machine gives way to the older one of its lab',
     invariant: 5,
-    seam: seam(WORKSPACES.machineRequests, 'passedRequests', () => () => ({})),
+    seam: seam(WORKSPACES.machineRequests, 'machineRequests', (requests) => (facts, rollout) => {
+      const { passedReset: _reset, passedRebuild: _rebuild, ...status } = facts.workspace.status
+      const children = new Map([...facts.children].map(([id, child]) => [id, withoutGiven(child)]))
+      return requests({ ...facts, workspace: { ...facts.workspace, status }, children }, rollout)
+    }),
     kind: 'workspacesResetCalm',
   },
 ]
+
+/** Nobody knows what a machine was given. */
+function withoutGiven<T extends KubeObject>(child: T): T {
+  const {
+    [ANNOTATIONS.givenReset]: _reset,
+    [ANNOTATIONS.givenRebuild]: _rebuild,
+    ...annotations
+  } = child.metadata.annotations ?? {}
+  return { ...child, metadata: { ...child.metadata, annotations } }
+}
