@@ -53,7 +53,7 @@ const lostComponent = z
     component: z.string().max(317).describe('Its kind and name.'),
     request: maybeText(
       64,
-      'Hash of the annotation pelotech.ot/rebuild-requested-at at the time when the loss was told. With another value the component is made again.',
+      'Hash of the annotation pelotech.ot/rebuild-requested-at when the loss was reported. With another value the component is made again.',
     ),
   })
   .describe('One component.')

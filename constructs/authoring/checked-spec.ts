@@ -26,7 +26,7 @@ const MARK = Symbol.for('pelotech.ot/AuthoredObject')
 
 /**
  * An object of an Open Terrain kind that people write. What the API server would refuse, and unknown fields, of which it would only warn, are problems. Each
- * says place, field, value and fix. They are told when the app is rendered, all that the app has at once: by `app.synth()`, `Testing.synth`, `render`, and
+ * says place, field, value and fix. They are reported when the app is rendered, all of the app at once: by `app.synth()`, `Testing.synth`, `render`, and
  * by a program of Pulumi.
  */
 export class AuthoredObject extends ApiObject {

@@ -38,7 +38,7 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
  * A lab: machines, containers, networks and volumes that belong together. Its parts are given as fields of the spec, or added one by one, or both. It is
  * cluster-scoped, even if its chart has a namespace.
  *
- * `connect` and the like throw where they are called. All else that the API server would refuse is told when the app is rendered, with all other problems of
+ * `connect` and the like throw where they are called. All else that the API server would refuse is reported when the app is rendered, with all other problems of
  * the app. What no word here says is added with `addJsonPatch`.
  */
 export class Workspace extends AuthoredObject {
@@ -113,7 +113,7 @@ export class Workspace extends AuthoredObject {
     return this.#problems
   }
 
-  /** A part that was added is told by the path of its construct, too. */
+  /** A problem of a part that was added names its construct, too. */
   protected override placeOf(field: string): string {
     const [, list = '', index = ''] = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/.exec(field) ?? []
     const before = this.#written[list as keyof Lists]?.length ?? 0
@@ -165,13 +165,13 @@ export class Workspace extends AuthoredObject {
   }
 }
 
-/** A list as it was written, with what was added after it. What is no list is a problem that the schema tells. */
+/** A list as it was written, with what was added after it. What is no list is a problem that the schema reports. */
 function joined<Item>(field: string, written: readonly Item[] | undefined, added: readonly Item[]): object {
   if (added.length === 0) return {}
   return { [field]: Array.isArray(written) ? [...written, ...added] : added }
 }
 
-/** Returns the props with the id as the name, if they have none. What is wrong with them is told later. */
+/** Returns the props with the id as the name, if they have none. What is wrong with them is reported later. */
 function named(id: string, props: unknown): unknown {
   if (typeof props !== 'object' || props === null || Array.isArray(props)) return props
   const { metadata, ...rest } = props as WorkspaceProps

@@ -11,7 +11,7 @@ export interface FirstStartParts {
 }
 
 /**
- * Returns what a guest is told at its first start, without passwords, wherever they are from, and without the content of a Secret: a password that
+ * Returns what a guest reads at its first start, without passwords, wherever they are from, and without the content of a Secret: a password that
  * changes is no change of a part. It is of the spec, and not of what is rendered from it, so that no other version of the operator finds it changed.
  * @param vmName host name of a spec that has none
  */

@@ -6,7 +6,7 @@ import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/owners
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { ClusterFacts } from './caches.ts'
 import type { KubeVirtView } from './kubevirt-views.ts'
-import type { ClaimFacts, CloneFacts, MachineView, MachineWorld, NextDisk, RootDisk } from './world.ts'
+import type { ClaimFacts, CloneFacts, MachineView, MachineWorld, NextDisk, ReplacedDisk, RootDisk } from './world.ts'
 
 /** What the root disks are observed in. */
 interface RootCaches extends Pick<ClusterFacts, 'claims' | 'dataVolumes'> {
@@ -48,13 +48,7 @@ export function otherRootsOf(
   const rootAt = (at: string): RootDisk => {
     const [clone, claim] = [cloneAt(at), claimAt(at)]
     const ours = clone !== undefined && isChildOf(clone, vm) ? clone : undefined
-    const source = cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: at })
-    return {
-      name: at,
-      clone: ours,
-      claim: claim && ours && isChildOf(claim, ours) ? claim : undefined,
-      isBeingCloned: dataVolumes.find(BY_CLONE_SOURCE, source).length > 0,
-    }
+    return { name: at, clone: ours, claim: claim && ours && isChildOf(claim, ours) ? claim : undefined }
   }
   const nextName = replacement?.disk.name
   // The first disk of a machine is not in the index.
@@ -84,11 +78,13 @@ export function otherRootsOf(
     { dataVolumeUID, claimUID }: NonNullable<MachineView['status']['oldDisk']>,
     found: RootDisk,
     claim: ClaimFacts | undefined,
-  ): RootDisk | undefined {
+  ): ReplacedDisk | undefined {
     const clone = found.clone?.metadata.uid === dataVolumeUID ? found.clone : undefined
     const isOfRestore = dataVolumeUID === undefined && claim && machine && isChildOf(claim, machine)
     const own = isOfRestore || isTerminating(claim) ? claim : clone && found.claim
     const kept = own !== undefined && own.metadata.uid === claimUID ? own : undefined
-    return clone === undefined && kept === undefined ? undefined : { ...found, clone, claim: kept }
+    if (clone === undefined && kept === undefined) return undefined
+    const source = cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: found.name })
+    return { ...found, clone, claim: kept, isBeingCloned: dataVolumes.find(BY_CLONE_SOURCE, source).length > 0 }
   }
 }

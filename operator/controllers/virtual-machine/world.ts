@@ -113,6 +113,10 @@ export interface RootDisk {
   readonly clone: CloneFacts | undefined
   /** The claim, if it belongs to the machine. */
   readonly claim: ClaimFacts | undefined
+}
+
+/** The disk that was replaced. */
+export interface ReplacedDisk extends RootDisk {
   /** Whether a DataVolume is being cloned from it. */
   readonly isBeingCloned: boolean
 }
@@ -144,7 +148,7 @@ export interface MachineWorld {
   /** The root disk that is made to replace it, as the status names it. */
   readonly next: NextDisk | undefined
   /** The root disk that was replaced last, as the status names it, as long as it is there. */
-  readonly old: RootDisk | undefined
+  readonly old: ReplacedDisk | undefined
   /** All root disks that have a DataVolume of the machine and are neither the present one nor the next one. */
   readonly otherRoots: readonly RootDisk[]
   /** Only a DataVolume that belongs to the machine. Others of that name are in `conflict`, `leaving` or `orphan`. */

@@ -77,12 +77,11 @@ function unswapped(
   const { world } = draft
   const moot = whyMoot(world, replacement)
   if (moot !== undefined) return cancelled(world, replacement, next, { why: moot, step: withOldDisk(draft, run()) })
-  const why = isReady(draft, replacement, next) ? whyNotSwapped(world) : undefined
-  if (isReady(draft, replacement, next) && why === undefined) return switchedOver(draft, replacement, next)
-  const step = withOldDisk(draft, run())
-  return why === undefined
-    ? withNextDisk(draft, image, replacement, next, step)
-    : withRemark(step, remarkOn(world, replacement, why))
+  if (!isReady(draft, replacement, next))
+    return withNextDisk(draft, image, replacement, next, withOldDisk(draft, run()))
+  const why = whyNotSwapped(world)
+  if (why === undefined) return switchedOver(draft, replacement, next)
+  return withRemark(withOldDisk(draft, run()), remarkOn(world, replacement, why))
 }
 
 /** Returns why the present disk is to stay after all; undefined if it is to be replaced. */
@@ -140,7 +139,6 @@ const NOT_THERE = ({ disk }: Replacement): NextDisk => ({
   name: disk.name,
   clone: undefined,
   claim: undefined,
-  isBeingCloned: false,
   foreign: undefined,
   hasCloneSource: true,
 })
@@ -424,8 +422,8 @@ function hasPresent({ clone, claim, machine, rootName, isDiskElsewhere }: Machin
 
 /** @param why what it waits for that people may have to do something about */
 function remarkOn(world: MachineWorld, { asked, disk }: Replacement, why?: string): Remark {
-  const { claim, clone, rootName, restoredClaim, isDiskElsewhere, policy } = world
-  const old = (claim ?? clone)?.metadata.name ?? (isDiskElsewhere ? restoredClaim : rootName)
+  const { policy } = world
+  const { claim: old } = presentClaim(world)
   const when = policy.resetGraceMs === 0 ? 'at once' : `${formatDuration(policy.resetGraceMs)} later`
   const what = `annotation ${ASKED_BY[asked]} asks for a new root disk: when DataVolume ${disk.name}, a clone of VMDiskImage ${disk.image}, is complete, the guest is stopped, and starts from it`
   const loss = `PersistentVolumeClaim ${old} is deleted ${when} (policy key resetGrace), with all that the guest has written to it: save before what is needed`
@@ -439,7 +437,6 @@ function remarkOnOld({ vm: { metadata }, old }: MachineWorld, { claim, expiresAt
     name: claim,
     clone: dataVolumeUID === undefined ? undefined : ({} as CloneFacts),
     claim: undefined,
-    isBeingCloned: false,
   }
   const message = `PersistentVolumeClaim ${claim}, the root disk that was replaced, is kept until ${until}: it is then deleted with what the guest had written to it; to keep that, clone it before (docs/virtual-machines.md); to delete it at once: ${deleteCommand(metadata.namespace, at)}`
   return { type: 'OldDiskKept', reason: 'OldDiskKept', message }

@@ -56,7 +56,6 @@ const NEXT = {
   name: 'vm-root-g2',
   clone: undefined,
   claim: undefined,
-  isBeingCloned: false,
   foreign: undefined,
   hasCloneSource: true,
 }

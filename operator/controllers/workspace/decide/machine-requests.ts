@@ -4,7 +4,7 @@ import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
 import { idOf, type Rollout } from './component.ts'
 import { deployedMachines } from './outdated.ts'
 import { isRolloutRequest, rolloutRequest } from './rebuilds.ts'
-import { passedReset } from './resets.ts'
+import { firstSeen, isCounted, passedReset } from './resets.ts'
 
 interface RequestFacts {
   readonly workspace: Pick<WorkspaceView, 'metadata' | 'status'>
@@ -45,7 +45,7 @@ export function machineRequests(facts: RequestFacts, rollout: Rollout): Readonly
   const rebuild = ownRebuild(facts)
   const reset = ownReset(facts)
   return new Map(
-    (spec.vms ?? []).map(({ name }) => {
+    (spec.vms ?? []).flatMap(({ name }) => {
       const machine = children.get(idOf('VirtualMachine', name)) as MachineFacts | undefined
       const isDeployed = deployed.has(name)
       const mark = rollout.asked.get(name)
@@ -55,9 +55,14 @@ export function machineRequests(facts: RequestFacts, rollout: Rollout): Readonly
         mark === undefined
           ? requestFor(rebuilt, rebuild, isDeployed)
           : { value: rolloutRequest(mark), given: rebuilt.given }
-      return [name, { rebuild: asked, reset: requestFor(wasReset, reset, isDeployed) }]
+      const requests = { rebuild: asked, reset: requestFor(wasReset, reset, isDeployed) }
+      return isNothing(requests.rebuild) && isNothing(requests.reset) ? [] : [[name, requests] as const]
     }),
   )
+}
+
+function isNothing({ value, given }: MachineRequest): boolean {
+  return value === undefined && given === undefined
 }
 
 function hadOf(machine: MachineFacts | undefined, annotation: string, givenBy: string): Had {
@@ -84,12 +89,16 @@ function ownRebuild({ workspace, spec, children }: RequestFacts): Own | undefine
   if (value === undefined) return undefined
   const hash = shortHash([value])
   const { uncountedRebuild, passedRebuild, lost = [] } = workspace.status
-  const machines = [...deployedMachines(spec, children).values()].filter((one) => one !== undefined)
+  const machines = machinesThere(spec, children)
   const given = machines.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATIONS.givenRebuild] ?? [])
   const isAboutLosses = given.includes(hash + LOSSES) || (!given.includes(hash) && isLossTold(lost.length, machines))
-  const counts = uncountedRebuild !== undefined && uncountedRebuild !== hash && !isPassed(hash, passedRebuild)
+  const counts = isCounted(value, uncountedRebuild) && !isPassed(hash, passedRebuild)
   if (!isAboutLosses || !counts) return { value, hash, kind: '', counts }
   return { value: value + ABOUT_LOSSES, hash, kind: LOSSES, counts }
+}
+
+function machinesThere(spec: WorkspaceSpec, children: RequestFacts['children']): MachineFacts[] {
+  return [...deployedMachines(spec, children).values()].filter((one) => one !== undefined)
 }
 
 function isLossTold(lost: number, machines: readonly MachineFacts[]): boolean {
@@ -119,11 +128,11 @@ export function passedRequests({
 > {
   const { passedRebuild, passedReset: before, uncountedRebuild: known } = workspace.status
   const value = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
-  const uncountedRebuild = known ?? (value === undefined ? 'none' : shortHash([value]))
+  const uncountedRebuild = firstSeen(known, value)
   if (!spec.ok)
     return { uncountedRebuild, ...(passedRebuild && { passedRebuild }), ...(before && { passedReset: before }) }
   const facts = { workspace, spec: spec.spec, children }
-  const machines = [...deployedMachines(spec.spec, children).values()].filter((one) => one !== undefined)
+  const machines = machinesThere(spec.spec, children)
   const recorded = (passed: string | undefined, own: Own | undefined, givenBy: string) => {
     if (own === undefined || !own.counts) return passed
     const isEverywhere = machines.every(({ metadata }) => metadata.annotations?.[givenBy]?.startsWith(own.hash))

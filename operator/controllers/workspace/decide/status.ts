@@ -395,7 +395,7 @@ function summaryIn({
   ...rest
 }: WorkspaceStatus): unknown {
   const { components = [], generatedKeys = [], plays = [], irreplaceable = [], expiresAt, expiry } = rest
-  // Until they are stored, a request that somebody makes for one machine gives way to that of the workspace.
+  // A machine that is deployed from then on is given none of them.
   const passed = [rest.passedRebuild, rest.passedReset, rest.uncountedRebuild, rest.uncountedReset]
   const keys = generatedKeys.flatMap(({ name, lost }) => (lost === undefined ? [] : [[name, lost]]))
   const lost = components.filter(({ reason }) => MADE_AGAIN.has(reason)).map(({ kind, name }) => [kind, name])
