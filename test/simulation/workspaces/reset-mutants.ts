@@ -1,4 +1,3 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Mutant } from '../mutant.ts'
 import { MACHINES, WORKSPACES } from '../mutants/product-modules.ts'
@@ -41,7 +40,10 @@ export const RESET_MUTANTS: readonly Mutant[] = [
   {
     name: 'a root disk that was replaced is not kept',
     invariant: 5,
-    seam: replacedIn((world) => ({ ...world, policy: { ...world.policy, resetGraceMs: 0 } })),
+    seam: seam(MACHINES.planReplacement, 'recordOfSwap', (recordOfSwap) => (draft) => {
+      const { world } = draft
+      return recordOfSwap({ ...draft, world: { ...world, policy: { ...world.policy, resetGraceMs: 0 } } })
+    }),
     kind: 'workspacesResetCalm',
   },
   {
@@ -66,11 +68,11 @@ export const RESET_MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** Nobody knows what a machine was given. */
+/** Nobody knows what a machine was given. The package of constructs is not imported here: it would be loaded before it is mutated. */
 function withoutGiven<T extends KubeObject>(child: T): T {
   const {
-    [ANNOTATIONS.givenReset]: _reset,
-    [ANNOTATIONS.givenRebuild]: _rebuild,
+    'pelotech.ot/given-reset': _reset,
+    'pelotech.ot/given-rebuild': _rebuild,
     ...annotations
   } = child.metadata.annotations ?? {}
   return { ...child, metadata: { ...child.metadata, annotations } }
