@@ -1,3 +1,4 @@
+import { RESOURCES } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import {
@@ -248,7 +249,10 @@ describe('a stack', () => {
     await rollout.configure({ images: { base: { url: `${SOURCE}/base.qcow2` } } })
     await rollout.up()
     const before = await kept()
-    expect(Object.keys(before)).toHaveLength(11)
+    const definitions = RESOURCES.map(({ plural }) => `${plural}.${OURS}`)
+    const images = ['bad', 'base', 'broken', 'slow', IMAGE.name]
+    const namespaces = [OPERATOR.namespace, IMAGE.namespace]
+    expect(Object.keys(before).sort()).toEqual([...definitions, ...images, ...namespaces].sort())
     await rollout.destroy()
     expect(await kept()).toEqual(before)
     for (const [type, { name, namespace }] of [
