@@ -68,9 +68,17 @@ export type MetaView = KubeObject
 /** Annotation of CDI on a claim: the phase of the pod that fills it. CDI starts none for a claim whose pod has Succeeded. */
 export const POD_PHASE = 'cdi.kubevirt.io/storage.pod.phase'
 /** Annotation on a DataVolume: something else fills its claim, and CDI creates none. The value is of no importance. */
-export const PRE_POPULATED = 'cdi.kubevirt.io/storage.prePopulated'
+const PRE_POPULATED = 'cdi.kubevirt.io/storage.prePopulated'
 /** Annotation on a claim without an owner: name of the DataVolume that CDI makes its owner. */
 export const POPULATED_FOR = 'cdi.kubevirt.io/storage.populatedFor'
+
+/**
+ * Reports whether somebody else fills the claim of a DataVolume. CDI makes no other claim then. A restore in place says so before it deletes the claim,
+ * and needs the DataVolume afterwards.
+ */
+export function isFilledByOthers(dataVolume: KubeObject | undefined): boolean {
+  return dataVolume?.metadata.annotations?.[PRE_POPULATED] !== undefined
+}
 
 const CHILD: Matters = {
   labels: Object.values(LABELS),

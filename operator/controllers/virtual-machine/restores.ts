@@ -1,6 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { isOrphaned } from '../../cluster/ownership.ts'
-import { POPULATED_FOR, PRE_POPULATED } from '../../cluster/views.ts'
+import { isFilledByOthers, POPULATED_FOR } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Readable } from '../../runtime/store.ts'
 import type { KubeVirtView } from './kubevirt-views.ts'
@@ -50,11 +50,6 @@ export function restoreOf(
 export function isLeftTo(dataVolume: KubeObject | undefined, claim: KubeObject | undefined): boolean {
   if (dataVolume === undefined || claim === undefined || !isOrphaned(claim)) return false
   return claim.metadata.annotations?.[POPULATED_FOR] === dataVolume.metadata.name
-}
-
-/** Reports whether somebody else fills the claim of a DataVolume: CDI does not create it. */
-function isFilledByOthers({ metadata }: KubeObject): boolean {
-  return metadata.annotations?.[PRE_POPULATED] !== undefined
 }
 
 function claimOf({ rootClaim, lastRestore }: KubeVirtView, recorded: string | undefined): string | undefined {

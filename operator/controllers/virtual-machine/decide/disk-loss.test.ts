@@ -18,6 +18,8 @@ const REBUILD =
 const DAY = 24 * HOUR
 const TITLE = 'PersistentVolumeClaim vm-root'
 
+const PRE_POPULATED = { annotations: { 'cdi.kubevirt.io/storage.prePopulated': 'vm-root' } }
+
 const planOf = (more: MachineWorldOverrides, now = START) =>
   planMachine(aRunningWorld({ status: BOOTED, ...more }), now)
 const kindsOf = (objects: readonly { readonly kind: string }[]) => objects.map(({ kind }) => kind)
@@ -97,6 +99,13 @@ describe('the disk of a machine that has run', () => {
     }
   })
 
+  it('keeps the DataVolume that a restore in place fills again, and removes the one that CDI would fill', () => {
+    const leaving = { ...OFF, claim: aClaim(GOING) }
+    expect(kindsOf(planOf(leaving).remove)).toEqual(['DataVolume'])
+    const { status, remove } = planOf({ ...leaving, clone: aDisk({}, PRE_POPULATED) })
+    expect([reasonOf(status), remove]).toEqual(['DiskBeingDeleted', []])
+  })
+
   it.each<[string, MachineWorldOverrides]>([
     ['is there', {}],
     ['is of a status of an earlier version', { status: { observedGeneration: 1, bootedAt: toTime(START) } }],
@@ -115,7 +124,7 @@ describe('the disk of a machine that has run', () => {
     [
       'is filled by others',
       {
-        clone: aDisk({}, { annotations: { 'cdi.kubevirt.io/storage.prePopulated': 'vm-root' } }),
+        clone: aDisk({}, PRE_POPULATED),
         claim: aClaim({ uid: 'another' }),
       },
     ],

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS, virtualMachine, workspace } from '@open-terrain/constructs'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
-import { POPULATED_FOR, PRE_POPULATED } from '../../../cluster/views.ts'
+import { isFilledByOthers, POPULATED_FOR } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
@@ -68,10 +68,8 @@ function isRemade({ vm, clone, claim, isRestoredClaimLost }: MachineWorld): bool
 
 /** Reports whether CDI has filled the claim for the DataVolume, and not a restore or a person. */
 export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
-  const isFilledByOthers =
-    clone.metadata.annotations?.[PRE_POPULATED] !== undefined ||
-    claim.metadata.annotations?.[POPULATED_FOR] !== undefined
-  return isChildOf(claim, clone) && !isFilledByOthers
+  const isOfOthers = isFilledByOthers(clone) || claim.metadata.annotations?.[POPULATED_FOR] !== undefined
+  return isChildOf(claim, clone) && !isOfOthers
 }
 
 /** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
@@ -114,7 +112,7 @@ export function planLoss(
   if (isRemadeAndOff && !hasNoData(world.claim)) return keptOff(world, summary)
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
   const isInVain = world.claim === undefined || isTerminating(world.claim) || isRemadeAndOff
-  const remove = isInVain ? removalOf(clone) : []
+  const remove = isInVain && !isFilledByOthers(clone) ? removalOf(clone) : []
   if (remove.length > 0) return { summary, remove, onlyIf: stillInVain(world, world.rootName, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
   const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason

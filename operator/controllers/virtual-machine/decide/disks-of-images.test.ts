@@ -319,6 +319,15 @@ describe('a clone that the guest has had', () => {
     expect(walk.stand).toBe('Failed/DiskLost')
   })
 
+  it('keeps its DataVolume while a restore in place makes the claim again', () => {
+    const walk = off(deployed())
+    const clone = walk.clones.get(TOOLS)
+    const annotations = { 'cdi.kubevirt.io/storage.prePopulated': TOOLS }
+    walk.clone(TOOLS, { metadata: { ...clone?.metadata, name: TOOLS, annotations } })
+    without(walk, TOOLS).after(HOUR)
+    expect([walk.stand, walk.clones.has(TOOLS)]).toEqual(['Failed/DiskLost', true])
+  })
+
   it('is not deleted when CDI has made it again and a guest may have run from it, and is used on request', () => {
     const walk = deployed()
     walk.clone(TOOLS, DISK.succeeded, 'claim 9')

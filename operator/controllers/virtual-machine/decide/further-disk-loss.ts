@@ -1,6 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isOrphaning } from '../../../cluster/dependents.ts'
+import { isFilledByOthers } from '../../../cluster/views.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
@@ -175,7 +176,7 @@ function cloneInVain(world: MachineWorld, { disk, isRemade: isOther }: LostDisk)
   const { claim, ofImage } = disk
   const isUnused = isOther === true && hasNoData(claim) && world.instance === undefined
   const isNeeded = claim !== undefined && !isTerminating(claim) && !isUnused
-  if (ofImage?.clone === undefined || !isMade(disk) || isNeeded) return []
+  if (ofImage?.clone === undefined || !isMade(disk) || isNeeded || isFilledByOthers(ofImage.clone)) return []
   return removalOf(ofImage.clone, ...stillInVain(world, disk.claimName, claim))
 }
 
