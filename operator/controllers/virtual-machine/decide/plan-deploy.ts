@@ -261,7 +261,7 @@ function summary(world: MachineWorld): MachineSummary {
   const left = leftClaim(world)
   const stands = summaryOf(world)
   if (left === undefined) return stands
-  return withMore(stands, `; its DataVolume is gone: ${left} is kept when the virtual machine is deleted`)
+  return withMore(stands, `; ${left} has no owner: it is kept when the virtual machine is deleted`)
 }
 
 function summaryOf(world: MachineWorld): MachineSummary {
