@@ -92,6 +92,7 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['vmProvisionTimeout', '30m', 'vmProvisionTimeoutMs', 1_800_000],
   ['workspaceLifetime', '72h', 'workspaceLifetimeMs', 259_200_000],
   ['workspaceLifetime', '', 'workspaceLifetimeMs', undefined],
+  ['workspaceLifetimeMax', '720h', 'workspaceLifetimeMaxMs', 2_592_000_000],
   ['expiryNotice', '5m', 'expiryNoticeMs', 300_000],
   ['resetGrace', '0s', 'resetGraceMs', 0],
   ['kickLimit', '0', 'kickLimit', 0],

@@ -104,6 +104,7 @@ export interface Policy {
   readonly kickLimit: number
   /** How long workspaces last that do not say so. Undefined: without an end. */
   readonly workspaceLifetimeMs: number | undefined
+  readonly workspaceLifetimeMaxMs: number | undefined
   /** How old the warning is before a workspace ends. */
   readonly expiryNoticeMs: number
   /** How long the root disk of a machine is kept after it was replaced. */
@@ -158,6 +159,7 @@ export const POLICY_DEFAULTS: Policy = {
   vmProvisionTimeoutMs: 30 * 60_000,
   kickLimit: 3,
   workspaceLifetimeMs: undefined,
+  workspaceLifetimeMaxMs: undefined,
   expiryNoticeMs: 3_600_000,
   resetGraceMs: 3_600_000,
   workspaceSnapshotLimit: 3,
@@ -346,6 +348,11 @@ export const POLICY_SCHEMA = {
     'workspaceLifetimeMs',
     orNone(positive),
     'How long a workspace lasts whose spec has neither lifetime nor expiresAt. Then it is switched off, never deleted. Workspaces that exist when this is set last so long from then on. A changed value holds for workspaces that have no end yet. Without this key, these workspaces have no end.',
+  ),
+  workspaceLifetimeMax: key(
+    'workspaceLifetimeMaxMs',
+    orNone(positive),
+    'The longest time from now that lifetime or expiresAt of a workspace may give it, each time somebody changes them. A later end is brought forward, and then the workspace is switched off, never deleted. Workspaces that have an end when this is set keep it. Without workspaceLifetime, this is also what a workspace lasts that says nothing.',
   ),
   expiryNotice: key(
     'expiryNoticeMs',

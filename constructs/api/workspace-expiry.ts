@@ -5,7 +5,7 @@ import { dateTime, duration, matching } from './shared.ts'
 export const EXPIRY_ACTIONS = ['Halt', 'Delete'] as const
 export type ExpiryAction = (typeof EXPIRY_ACTIONS)[number]
 
-/** Where the end of a lab comes from: a field of its spec, or the policy key `workspaceLifetime`. */
+/** Where the end of a lab comes from: a field of its spec, or the policy keys `workspaceLifetime` and `workspaceLifetimeMax`. */
 export const EXPIRY_SOURCES = ['expiresAt', 'lifetime', 'policy'] as const
 export type ExpirySource = (typeof EXPIRY_SOURCES)[number]
 
@@ -40,6 +40,7 @@ export const expiryStatusFields = {
       value: z.string().max(64).describe('Its value at that time.'),
       announced: z.enum(EXPIRY_ACTIONS).describe('What the warning says, once it is there.').optional(),
       noticeTime: dateTime("When the warning was there, by the API server's clock.").optional(),
+      limited: z.boolean().describe('The policy key workspaceLifetimeMax has brought it forward.').optional(),
       ended: z.boolean().describe('It is over, and the workspace is off.').optional(),
     })
     .describe('Where the end comes from, and how far it is.')

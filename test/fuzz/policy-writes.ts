@@ -284,6 +284,10 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     { arbitrary: duration(false).filter(({ text }) => text.trim() !== ''), weight: 5 },
     { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
   ),
+  workspaceLifetimeMax: fc.oneof(
+    { arbitrary: duration(false).filter(({ text }) => text.trim() !== ''), weight: 5 },
+    { arbitrary: blank.map((text) => good(text, undefined)), weight: 1 },
+  ),
   workspaceSnapshotLimit: whole(100),
   expiryNotice: duration(false).map((one) => (isTooShort(one) ? bad(one.text) : one)),
   resetGrace: duration(true),

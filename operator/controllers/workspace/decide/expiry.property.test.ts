@@ -26,6 +26,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.option(minutes).map((one) => (lab: Lab) => {
     lab.planned.changePolicy({ workspaceLifetimeMs: one === null ? undefined : (one + 1) * MINUTE })
   }),
+  fc.option(minutes).map((one) => (lab: Lab) => {
+    lab.planned.changePolicy({ workspaceLifetimeMaxMs: one === null ? undefined : (one + 1) * MINUTE })
+  }),
   fc.constantFrom(5, 60, 600).map((one) => (lab: Lab) => lab.setNotice(one)),
   // The clock of the API server is set.
   fc.integer({ min: -600, max: 600 }).map((one) => (lab: Lab) => lab.wait(one)),
@@ -50,6 +53,8 @@ class Lab {
 
   wait(forMinutes: number): void {
     this.now += forMinutes * MINUTE
+    // A clock that is set back makes no warning younger.
+    if (this.#warned !== undefined) this.#warned = { ...this.#warned, atMs: Math.min(this.#warned.atMs, this.now) }
   }
 
   edit(word: Word): void {
@@ -89,7 +94,10 @@ class Lab {
     expect(this.now - (this.#warned?.atMs ?? Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(this.#noticeMs)
     expect(this.now).toBeGreaterThanOrEqual(fromTime(this.planned.status.expiresAt) ?? Number.POSITIVE_INFINITY)
     const { expiresAt, lifetime, onExpiry } = this.#word
-    if (action === 'Delete') expect([onExpiry, typeof (expiresAt ?? lifetime)]).toEqual(['Delete', 'string'])
+    if (action === 'Delete') {
+      const { limited } = this.planned.status.expiry ?? {}
+      expect([onExpiry, typeof (expiresAt ?? lifetime), limited]).toEqual(['Delete', 'string', undefined])
+    }
   }
 
   #store(plan: WorkspacePlan): void {

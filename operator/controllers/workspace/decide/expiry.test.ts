@@ -147,6 +147,47 @@ describe('the end of a workspace', () => {
     expect([lab.runs, lab.status.expiresAt]).toEqual([true, at(3_009 * HOUR)])
   })
 
+  it('comes no later than the policy lets it, is told as a warning, and then only switches off', () => {
+    const lab = new Lab({ lifetime: '300h', onExpiry: 'Delete' })
+    lab.planned.changePolicy({ workspaceLifetimeMaxMs: 24 * HOUR })
+    lab.look(NOW)
+    const { warnings = 0 } = lab.status
+    expect([lab.status.expiresAt, lab.expiry?.limited]).toEqual([at(300 * HOUR), undefined])
+    lab.edit({ expiresAt: at(400 * HOUR) })
+    lab.look(NOW + 10 * HOUR)
+    expect([lab.status.expiresAt, lab.expiry?.limited, lab.status.warnings]).toEqual([
+      at(34 * HOUR),
+      true,
+      warnings + 1,
+    ])
+    expect(lab.status.conditions?.find(({ type }) => type === 'SpecWarning')?.message).toContain(
+      `the workspace is switched off at ${at(34 * HOUR)}, and not deleted; a change of spec.expiresAt extends it`,
+    )
+    for (const hours of [33, 34, 35, 1_000]) lab.look(NOW + hours * HOUR)
+    expect([lab.isDeleted, lab.runs, lab.status.reason]).toEqual([false, false, 'Expired'])
+    lab.edit({ expiresAt: at(1_010 * HOUR) })
+    lab.look(NOW + 1_000 * HOUR)
+    expect([lab.runs, lab.status.expiresAt, lab.expiry?.limited]).toEqual([true, at(1_010 * HOUR), undefined])
+    for (const hours of [1_009, 1_010]) lab.look(NOW + hours * HOUR)
+    expect(lab.isDeleted).toBe(true)
+  })
+
+  it('of the policy is the shorter one of both keys, for labs that say nothing', () => {
+    for (const [lifetime, most] of [
+      [undefined, 24],
+      [48, 24],
+      [24, 48],
+    ] as const) {
+      const lab = new Lab({})
+      lab.planned.changePolicy({
+        workspaceLifetimeMs: lifetime && lifetime * HOUR,
+        workspaceLifetimeMaxMs: most * HOUR,
+      })
+      lab.look(NOW)
+      expect([lab.status.expiresAt, lab.expiry?.source]).toEqual([at(24 * HOUR), 'policy'])
+    }
+  })
+
   it('of the policy goes with it where it is not over', () => {
     const lab = new Lab({})
     lab.planned.changePolicy({ workspaceLifetimeMs: 24 * HOUR })

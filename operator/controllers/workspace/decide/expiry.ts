@@ -65,7 +65,7 @@ export function expiryRecordOf(world: ExpiryWorld): ExpiryRecord {
   if (word === undefined) return {}
   const end = isOf(known, word) ? known : resolved(world, word, known, now)
   if (end === undefined) return {}
-  return recordOf(advanced(end, word.action, { now, noticeMs: facts.noticeMs }))
+  return recordOf(advanced(end, actionOf(end, word), { now, noticeMs: facts.noticeMs }))
 }
 
 /** Returns what the spec, or else the policy, says of the end. A policy never deletes. */
@@ -74,9 +74,11 @@ function wordOf({ spec, policy }: ExpiryWorld): Word | undefined {
   const { expiresAt, lifetime, onExpiry: action = 'Halt' } = spec.spec
   if (expiresAt !== undefined) return { source: 'expiresAt', value: expiresAt, action }
   if (lifetime !== undefined) return { source: 'lifetime', value: lifetime, action }
-  const { workspaceLifetimeMs } = policy
-  if (workspaceLifetimeMs === undefined) return undefined
-  return { source: 'policy', value: formatDuration(workspaceLifetimeMs), action: 'Halt' }
+  const { workspaceLifetimeMs, workspaceLifetimeMaxMs } = policy
+  const [ms] = [workspaceLifetimeMs, workspaceLifetimeMaxMs]
+    .filter((one) => one !== undefined)
+    .toSorted((one, other) => one - other)
+  return ms === undefined ? undefined : { source: 'policy', value: formatDuration(ms), action: 'Halt' }
 }
 
 /** Reports whether an end was resolved from this word. That of the policy stays when the policy changes. */
@@ -85,20 +87,23 @@ function isOf(known: End | undefined, { source, value }: Word): known is End {
 }
 
 function resolved(
-  { workspace: { metadata } }: ExpiryWorld,
+  { workspace: { metadata }, policy }: ExpiryWorld,
   { source, value }: Word,
   known: End | undefined,
   now: number,
 ): End | undefined {
   // Only what has been there from the beginning counts from then.
   const created = metadata.generation === 1 && source === 'lifetime' ? fromTime(metadata.creationTimestamp) : undefined
-  const atMs = source === 'expiresAt' ? fromTime(value) : (created ?? now) + (parseDuration(value) ?? Number.NaN)
-  if (atMs === undefined || Number.isNaN(atMs)) return undefined
+  const wanted = source === 'expiresAt' ? fromTime(value) : (created ?? now) + (parseDuration(value) ?? Number.NaN)
+  if (wanted === undefined || Number.isNaN(wanted)) return undefined
+  const latest = (created ?? now) + (policy.workspaceLifetimeMaxMs ?? Number.POSITIVE_INFINITY)
+  const isLimited = wanted > latest
+  const atMs = isLimited ? latest : wanted
   // An end that is over as well extends nothing.
   const isStillOver = known?.expiry.ended === true && atMs <= now
   return {
     atMs: Math.min(LATEST_MS, Math.max(0, atMs)),
-    expiry: { source, value, ...(isStillOver && { ended: true }) },
+    expiry: { source, value, ...(isLimited && { limited: true }), ...(isStillOver && { ended: true }) },
   }
 }
 
@@ -106,6 +111,11 @@ function resolved(
 interface Moment {
   readonly now: number
   readonly noticeMs: number
+}
+
+/** An end that comes earlier than somebody said deletes nothing. */
+function actionOf({ expiry }: End, { action }: Word): ExpiryAction {
+  return expiry.limited === true ? 'Halt' : action
 }
 
 /** Takes an end one step on. What it has been announced as is in the stored status, which everybody can read. */
@@ -143,8 +153,8 @@ export function isDeletionDue(world: ExpiryWorld): boolean {
   const [atMs, noticedMs] = [fromTime(expiresAt), fromTime(expiry?.noticeTime)]
   const word = wordOf(world)
   if (isTerminating(workspace) || !spec.ok || word === undefined || word.source === 'policy') return false
-  if (!isOf(knownEnd(workspace.status), word) || word.action !== 'Delete' || expiry?.announced !== 'Delete')
-    return false
+  const known = knownEnd(workspace.status)
+  if (!isOf(known, word) || actionOf(known, word) !== 'Delete' || expiry?.announced !== 'Delete') return false
   if (now === undefined || atMs === undefined || noticedMs === undefined) return false
   return now >= atMs && now >= noticedMs + noticeMs
 }
@@ -202,8 +212,17 @@ export function endedText({ expiresAt, expiry }: WorkspaceStatus): string {
   return `switched off: it ended at ${expiresAt}${from}; to have it on again, set spec.expiresAt to a later time, and spec.powerState to Running if that is Halted`
 }
 
-function sourceText({ source, value }: End['expiry']): string {
-  return source === 'policy' ? `the policy key workspaceLifetime: ${value}` : `spec.${source}: ${value}`
+function sourceText({ source, value, limited }: End['expiry']): string {
+  if (source === 'policy') return `the policy key workspaceLifetime: ${value}`
+  return `spec.${source}: ${value}${limited === true ? ', brought forward by the policy key workspaceLifetimeMax' : ''}`
+}
+
+/** Returns what to warn of an end that comes earlier than the spec says. */
+export function warningOnLimit(world: ExpiryWorld): string | undefined {
+  const { expiresAt, expiry } = expiryRecordOf(world)
+  if (expiry?.limited !== true) return undefined
+  const action = world.spec.ok && world.spec.spec.onExpiry === 'Delete' ? ', and not deleted' : ''
+  return `spec.${expiry.source}: ${expiry.value} is more than the policy key workspaceLifetimeMax gives: the workspace is switched off at ${expiresAt}${action}; a change of spec.${expiry.source} extends it by that time at most`
 }
 
 function knownEnd(status: WorkspaceStatus): End | undefined {

@@ -34,7 +34,8 @@ export function dueLabs(labs: readonly Lab[], policy: Policy, now: number): read
 
 /** Returns what to tell of a change of the policy that gives labs an end which had none. */
 export function noteOnEnds(labs: readonly Lab[], before: Policy, after: Policy, now: number): EventNote | undefined {
-  if (before.workspaceLifetimeMs === after.workspaceLifetimeMs) return undefined
+  const isSame = before.workspaceLifetimeMs === after.workspaceLifetimeMs
+  if (isSame && before.workspaceLifetimeMaxMs === after.workspaceLifetimeMaxMs) return undefined
   const known = new Set(dueLabs(labs, before, now).map(({ name }) => name))
   const due = dueLabs(labs, after, now).filter(({ name }) => !known.has(name))
   const [first] = due

@@ -5,6 +5,7 @@ import type { NewCondition } from '../../../runtime/conditions.ts'
 import { newCondition } from '../../../runtime/summary.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import type { ComponentWarning } from './component.ts'
+import { warningOnLimit } from './expiry.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 
 /** Characters of the message of the condition. */
@@ -19,7 +20,9 @@ export interface SpecWarnings {
 
 /** Returns what a workspace and its members are warned of, or undefined if nothing is wrong with any. */
 export function specWarningsOf(world: WorkspaceWorld, judged: readonly Judged[]): SpecWarnings | undefined {
-  const ofAll = world.spec.ok ? wholeLabWarnings(world.spec.spec).map((text) => ({ text, count: 1 })) : []
+  const ofLimit = warningOnLimit(world)
+  const ofLab = world.spec.ok ? wholeLabWarnings(world.spec.spec) : []
+  const ofAll = [...ofLab, ...(ofLimit === undefined ? [] : [ofLimit])].map((text) => ({ text, count: 1 }))
   const ofMembers = judged.flatMap(({ component }) => {
     const warnings = warningsOfComponent(world, component)
     if (warnings.length === 0) return []
