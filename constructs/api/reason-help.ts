@@ -1,7 +1,17 @@
 /** What a reason of a condition, an attempt or an Event means, and what a person can do about it. */
 export interface ReasonHelp {
   readonly meaning: string
+  /** Begins with "No action needed" where nobody has to act. */
   readonly remedy: string
+  /** The remedy is for those who want something else: nobody has to follow it. */
+  readonly isOffer?: true
+}
+
+/** Returns the reasons that nobody has to act on: it goes on by itself, or is as somebody wanted it. Any other reason is an alert. */
+export function quietReasons(help: Readonly<Record<string, ReasonHelp>>): readonly string[] {
+  return Object.entries(help)
+    .filter(([, { remedy, isOffer }]) => remedy.startsWith('No action needed') || isOffer === true)
+    .map(([reason]) => reason)
 }
 
 /** Returns an object that maps each reason to its own name. */

@@ -222,6 +222,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'Somebody paused the machine, or KubeVirt did until its migration ends; the message says which. This is not an error, and no time limit applies.',
     remedy: 'Unpause it, for instance with virtctl unpause, or wait for the end of the migration.',
+    isOffer: true,
   },
   /** Storage full or lost. */
   PausedIOError: {
@@ -254,12 +255,14 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   IgnoredOnDeploy: {
     meaning: 'spec.ignoreOnDeploy is true: the image is kept ready, and no machine is created.',
     remedy: 'Set spec.ignoreOnDeploy to false to deploy the machine.',
+    isOffer: true,
   },
   /** ignoreOnDeploy became true after the deployment. */
   NotDeployedAnyMore: {
     meaning:
       'spec.ignoreOnDeploy became true after the machine was deployed. It is left as it is, and not maintained any more.',
     remedy: 'Set spec.ignoreOnDeploy to false, or delete the virtual machine to remove it.',
+    isOffer: true,
   },
   /** An object that is not ours has a name that the machine needs. */
   NameConflict: {

@@ -38,6 +38,7 @@ export const REASON_HELP = {
     meaning: 'An attempt failed; the next one starts at status.nextRetryTime.',
     remedy:
       'Read status.attempts for the cause. Set annotation pelotech.ot/retry-requested-at to a new value to retry now; a shorter retryBackoffDuration in the policy also applies immediately.',
+    isOffer: true,
   },
   /** A download is being stopped. */
   Stopping: {
@@ -49,6 +50,7 @@ export const REASON_HELP = {
   Suspended: {
     meaning: 'spec.suspend is true: no download starts, and the operator stopped a running one.',
     remedy: 'Set spec.suspend to false.',
+    isOffer: true,
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {
@@ -163,6 +165,7 @@ export const REASON_HELP = {
   Paused: {
     meaning: 'The policy allows no download: concurrency is 0.',
     remedy: 'Set the policy key concurrency to 1 or more.',
+    isOffer: true,
   },
   /** The API server returns errors. */
   CreateFailed: {
@@ -322,6 +325,7 @@ export const REASON_HELP = {
       'The operator stopped the attempt because the image is suspended, its spec has changed or is not valid, or nothing refers to it any more. The message says which.',
     remedy:
       'After a change of the spec, no action is needed. Set spec.suspend to false to continue a suspended image, and correct a spec that is not valid.',
+    isOffer: true,
   },
   /** As an Event: the API server refused a write. */
   Refused: refusedHelp('image'),
@@ -337,6 +341,7 @@ export const REASON_HELP = {
     meaning:
       'Nothing refers to the image. If it has an artifact, status.unreferencedSince says since when. If the operator made it for a machine, a Workspace or a DataSync, and it has no artifact, it leaves the queue until something refers to it.',
     remedy: 'Delete it if nobody needs it: kubectl get vmdi -A shows the count of references.',
+    isOffer: true,
   },
   /** Something refers to the image. */
   Referenced: {

@@ -398,6 +398,7 @@ export const WORKSPACE_REASON_HELP = {
     severity: 'silent',
     meaning: 'ignoreOnDeploy of the component is true: it is not created.',
     remedy: 'Set ignoreOnDeploy to false to deploy it.',
+    isOffer: true,
   },
   /** Existing objects stay. */
   NotDeployedAnyMore: {
@@ -405,6 +406,7 @@ export const WORKSPACE_REASON_HELP = {
     meaning: 'The component was deployed before its ignoreOnDeploy became true: it is left as it is.',
     remedy:
       'To delete it, remove it from the spec. To have the operator maintain it again, set ignoreOnDeploy to false.',
+    isOffer: true,
   },
   /** A change that cannot be made to an existing object. */
   NotChangeable: {
@@ -437,6 +439,7 @@ export const WORKSPACE_REASON_HELP = {
       'An earlier version of the operator made it, or it was made before another pod became the next hop of a route. A change would replace what runs, so it stays as it is. The message says what it lacks.',
     remedy:
       'When an interruption is acceptable, run the command in the message: the operator makes it again. A change of its part of the spec does the same.',
+    isOffer: true,
   },
   /** With names: hosts. */
   NamesNotCurrent: {
@@ -466,6 +469,7 @@ export const WORKSPACE_REASON_HELP = {
       'Nothing shows whether members of the workspace reach their node over its networks: no member runs yet, the DaemonSet that loads and checks the rules is not on the node, or the networks are of another driver than bridge.',
     remedy:
       'Install the DaemonSet: set labIsolation, with a container image, in the configuration of the installation. What each driver isolates: docs/access.md.',
+    isOffer: true,
   },
   /** The stored spec breaks a rule. */
   InvalidSpec: {

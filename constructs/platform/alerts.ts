@@ -1,8 +1,9 @@
-import type { DataSyncReason } from '../api/data-sync-reasons.ts'
-import type { VirtualMachineReason } from '../api/virtual-machine-reasons.ts'
-import type { Reason } from '../api/vm-disk-image-reasons.ts'
-import type { WorkspaceReason } from '../api/workspace-reasons.ts'
-import type { WorkspaceSnapshotReason } from '../api/workspace-snapshot-reasons.ts'
+import { DATA_SYNC_REASON_HELP } from '../api/data-sync-reasons.ts'
+import { quietReasons, type ReasonHelp } from '../api/reason-help.ts'
+import { VIRTUAL_MACHINE_REASON_HELP } from '../api/virtual-machine-reasons.ts'
+import { REASON_HELP } from '../api/vm-disk-image-reasons.ts'
+import { WORKSPACE_REASON_HELP } from '../api/workspace-reasons.ts'
+import { WORKSPACE_SNAPSHOT_REASON_HELP } from '../api/workspace-snapshot-reasons.ts'
 
 /** How soon people must act: immediately, in working hours, eventually. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
@@ -34,72 +35,19 @@ const LIMIT = sum('ot_sync_concurrency_limit')
 const QUEUE = sum('ot_sync_queue_length')
 const LEADERS = 'leader_election_master_status{name="sync-operator"}'
 
-/**
- * Reasons that nobody has to act on, by kind: it goes on by itself, is as somebody wanted it, or has a remedy for those who want something else. Any
- * other reason, also one that is new, is an alert.
- */
-const QUIET: {
-  readonly VMDiskImage: readonly Reason[]
-  readonly DataSync: readonly DataSyncReason[]
-  readonly VirtualMachine: readonly VirtualMachineReason[]
-  readonly Workspace: readonly WorkspaceReason[]
-  readonly WorkspaceSnapshot: readonly WorkspaceSnapshotReason[]
-} = {
-  VMDiskImage: [
-    ...(['Queued', 'Starting', 'Syncing', 'Snapshotting', 'Synced', 'Refreshing', 'RetryBackoff', 'Stopping'] as const),
-    ...(['Suspended', 'Paused', 'Unreferenced', 'Referenced', 'Deleting'] as const),
-    ...(['NotAdmitted', 'SpecChanged', 'SyncCancelled'] as const),
-  ],
-  DataSync: ['Queued', 'Syncing', 'Synced', 'ImageMissing', 'ImageChanged'],
-  VirtualMachine: [
-    ...(['WaitingForImage', 'ImageMissing', 'ImageSyncing', 'ImageCorrected', 'ImageReady', 'ImageCreated'] as const),
-    ...(['ImageTerminating', 'Cloning', 'CloneSourceGone', 'WaitingForVolumeBinding', 'Starting', 'NotReady'] as const),
-    ...(['NamesakeTerminating', 'GuestStopped', 'Stopping', 'Kicked', 'Restoring', 'Running', 'Halted'] as const),
-    ...(['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore', 'DiskRestored', 'AddedByOthers', 'ChangeUndone'] as const),
-    ...(['NamesNotCurrent', 'Replacing', 'OldDiskKept', 'OldDiskDeleted', 'ReplacementCancelled'] as const),
-    ...(['UpToDate', 'ImageRefreshed', 'NotRecorded'] as const),
-    ...(['InterfaceRemoved', 'NoVolumeExpansion', 'DiskKept', 'DiskImageKept', 'WaitingForGuest', 'Deleting'] as const),
-  ],
-  Workspace: [
-    ...([
-      'Provisioning',
-      'WaitingForImages',
-      'VirtualMachinePending',
-      'ContainersPending',
-      'VolumePending',
-      'LoadBalancerPending',
-      'Playing',
-      'NotPlayed',
-    ] as const),
-    ...(['Halted', 'Halting', 'ExpiresSoon', 'Expired'] as const),
-    ...([
-      'NamespaceTerminating',
-      'Ready',
-      'UpToDate',
-      'ImageRefreshed',
-      'NotRecorded',
-      'Recreating',
-      'ImageNotNeeded',
-      'DefaultRouteLeftOut',
-    ] as const),
-    ...(['Outdated', 'SpecWarning', 'Replacing', 'NamesNotCurrent'] as const),
-    ...(['IgnoredOnDeploy', 'NotDeployedAnyMore', 'NodeIsolated', 'IsolationUnknown', 'Deleting'] as const),
-  ],
-  WorkspaceSnapshot: [
-    'Taking',
-    'Taken',
-    'NotCreated',
-    'NotDeployed',
-    'NotBound',
-    'NothingToSnapshot',
-    'NamespaceTerminating',
-  ],
+/** The reasons of each kind. */
+const REASONS: Readonly<Record<string, Readonly<Record<string, ReasonHelp>>>> = {
+  VMDiskImage: REASON_HELP,
+  DataSync: DATA_SYNC_REASON_HELP,
+  VirtualMachine: VIRTUAL_MACHINE_REASON_HELP,
+  Workspace: WORKSPACE_REASON_HELP,
+  WorkspaceSnapshot: WORKSPACE_SNAPSHOT_REASON_HELP,
 }
 
-/** Selects objects in these phases, and not with a reason of {@link QUIET}. */
+/** Selects objects in these phases, and with a reason that somebody has to act on. */
 const notQuiet = (phase: string) =>
-  Object.entries(QUIET)
-    .map(([kind, reasons]) => state(`kind="${kind}",phase${phase},reason!~"${reasons.join('|')}"`))
+  Object.entries(REASONS)
+    .map(([kind, help]) => state(`kind="${kind}",phase${phase},reason!~"${quietReasons(help).join('|')}"`))
     .join(' or ')
 const state = (labels: string) => `ot_state_longest_seconds{${labels}}`
 const longest = (series: string, by = 'namespace, kind, reason') => `max by (${by}) (${series})`

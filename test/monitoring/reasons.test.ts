@@ -21,28 +21,14 @@ const found = inject('prometheus')
 interface Kind {
   readonly phases: object
   readonly reasons: Readonly<Record<string, ReasonHelp>>
-  /** Reasons whose remedies are for those who want something else: nobody has to follow them. */
-  readonly offers: readonly string[]
 }
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  VMDiskImage: {
-    phases: PHASES,
-    reasons: REASON_HELP,
-    offers: ['RetryBackoff', 'Suspended', 'Paused', 'Unreferenced', 'SyncCancelled'],
-  },
-  DataSync: { phases: DATA_SYNC_PHASES, reasons: DATA_SYNC_REASON_HELP, offers: [] },
-  VirtualMachine: {
-    phases: VIRTUAL_MACHINE_PHASES,
-    reasons: VIRTUAL_MACHINE_REASON_HELP,
-    offers: ['Paused', 'IgnoredOnDeploy', 'NotDeployedAnyMore'],
-  },
-  Workspace: {
-    phases: WORKSPACE_PHASES,
-    reasons: WORKSPACE_REASON_HELP,
-    offers: ['IgnoredOnDeploy', 'NotDeployedAnyMore', 'Outdated', 'IsolationUnknown'],
-  },
-  WorkspaceSnapshot: { phases: WORKSPACE_SNAPSHOT_PHASES, reasons: WORKSPACE_SNAPSHOT_REASON_HELP, offers: [] },
+  VMDiskImage: { phases: PHASES, reasons: REASON_HELP },
+  DataSync: { phases: DATA_SYNC_PHASES, reasons: DATA_SYNC_REASON_HELP },
+  VirtualMachine: { phases: VIRTUAL_MACHINE_PHASES, reasons: VIRTUAL_MACHINE_REASON_HELP },
+  Workspace: { phases: WORKSPACE_PHASES, reasons: WORKSPACE_REASON_HELP },
+  WorkspaceSnapshot: { phases: WORKSPACE_SNAPSHOT_PHASES, reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
 }
 /** Alerts of objects in each phase. Those of any other one are of objects that are under way. */
 const OF_PHASE: Readonly<Record<string, readonly AlertName[]>> = {
@@ -57,11 +43,11 @@ it
     Object.entries(KINDS).flatMap(([kind, { phases }]) => Object.keys(phases).map((phase) => [kind, phase] as const)),
   )('a %s that is %s fires an alert for each reason that needs somebody, and for no other', async (kind, phase) => {
   if (found === undefined || typeof found === 'string') throw new Error(found)
-  const { reasons, offers } = KINDS[kind] as Kind
-  const needsNobody = ({ remedy }: ReasonHelp) => remedy.startsWith('No action needed')
+  const { reasons } = KINDS[kind] as Kind
+  const needsNobody = ({ remedy, isOffer }: ReasonHelp) => remedy.startsWith('No action needed') || isOffer === true
   const names = Object.entries(reasons)
   // A failure needs somebody whatever its reason is.
-  const needing = names.filter(([name, help]) => phase === 'Failed' || (!needsNobody(help) && !offers.includes(name)))
+  const needing = names.filter(([, help]) => phase === 'Failed' || !needsNobody(help))
   const series = names.flatMap(([reason]) => {
     const labels = `namespace="n",pod="a",kind="${kind}",phase="${phase}",reason="${reason}"`
     const images = kind === 'VMDiskImage' && phase === 'Failed'
