@@ -189,7 +189,11 @@ async function expectReachable(guest: RenderedGuest, login: Parameters<RenderedG
 
 async function untilRunning({ mirror, namespace }: NodeStage): Promise<void> {
   const seen = () => mirror.machines.get(`${namespace}/${NAME}`)?.status
-  await mirror.until('the machine is Ready', () => seen()?.phase === 'Ready', () => JSON.stringify(seen()))
+  await mirror.until(
+    'the machine is Ready',
+    () => seen()?.phase === 'Ready',
+    () => JSON.stringify(seen()),
+  )
 }
 
 /** Changes the spec of the machine, and waits until the new data is stored and the machine says what that means. */
