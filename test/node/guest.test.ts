@@ -3,12 +3,7 @@ import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import type { KubeVirtVirtualMachineSpec } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import {
-  KUBEVIRT_VIRTUAL_MACHINE,
-  PERSISTENT_VOLUME_CLAIM,
-  SECRET,
-  VIRTUAL_MACHINE_INSTANCE,
-} from '../../operator/kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../operator/kube/resource-types.ts'
 import { whyNoGuests } from '../../sandbox/guest/tools.ts'
 import { conditionOf, MACHINE } from '../harness/kinds.ts'
 import { FACTS_SCRIPT, type GuestFacts, readFacts } from './guest-facts.ts'
@@ -16,6 +11,7 @@ import type { InsideNodes } from './inside-nodes.ts'
 import { NodeStage } from './node-stage.ts'
 import { type Rendered, RenderedGuest } from './rendered-guest.ts'
 import { useRealCluster } from './shared-cluster.ts'
+import { reportRunning } from './stand-in-kubevirt.ts'
 
 const NAME = 'router'
 const PASSWORD = 'correct horse: "battery" \\ $taple'
@@ -83,7 +79,8 @@ describe.skipIf(whyNot !== undefined)('a guest that is given what the operator r
     await guest.untilReady(alice)
     expect(readFacts(await guest.run(alice, FACTS_SCRIPT)).lasting).toEqual(first.lasting)
 
-    await reportRunning(stage)
+    await reportRunning(cluster().client, stage.keyOf(NAME))
+    await untilRunning(stage)
     const changed = [...users, { name: 'bob', ssh_authorized_keys: [publicKey] }]
     await change(stage, { users: changed })
     await guest.shutDown()
@@ -190,29 +187,12 @@ async function expectReachable(guest: RenderedGuest, login: Parameters<RenderedG
   }
 }
 
-/** Says what KubeVirt says of a guest that runs. */
-async function reportRunning(stage: NodeStage): Promise<void> {
-  const { client } = stage.cluster
-  const { machine } = await renderedIn(stage)
-  const conditions = [{ type: 'Ready', status: 'True' }]
-  await client.create(VIRTUAL_MACHINE_INSTANCE, {
-    apiVersion: apiVersionOf(VIRTUAL_MACHINE_INSTANCE),
-    kind: VIRTUAL_MACHINE_INSTANCE.kind,
-    metadata: {
-      ...stage.keyOf(NAME),
-      ownerReferences: [
-        { apiVersion: machine.apiVersion, kind: machine.kind, name: NAME, uid: machine.metadata.uid, controller: true },
-      ],
-    },
-    spec: machine.spec.template.spec,
-    status: { phase: 'Running', conditions },
-  } as unknown as KubeObject)
-  const status = { created: true, ready: true, printableStatus: 'Running', conditions }
-  await client.replaceStatus(KUBEVIRT_VIRTUAL_MACHINE, { ...machine, status } as KubeObject)
-  await stage.mirror.until(
+async function untilRunning({ mirror, namespace }: NodeStage): Promise<void> {
+  const seen = () => mirror.machines.get(`${namespace}/${NAME}`)?.status
+  await mirror.until(
     'the machine is Ready',
-    () => stage.mirror.machines.get(`${stage.namespace}/${NAME}`)?.status?.phase === 'Ready',
-    () => JSON.stringify(stage.mirror.machines.get(`${stage.namespace}/${NAME}`)?.status),
+    () => seen()?.phase === 'Ready',
+    () => JSON.stringify(seen()),
   )
 }
 

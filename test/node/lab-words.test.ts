@@ -160,4 +160,68 @@ describe('the words of a container cluster', () => {
     )
     await lab.remove()
   })
+
+  it('make one member the DHCP server of a plain network, and give another one what it needs to ask for an address', async ({
+    skip,
+  }) => {
+    const { inside } = cluster()
+    if (inside === undefined) return skip(INSIDE)
+    await using stage = await startForLabs(cluster(), { allowedCapabilities: 'NET_BIND_SERVICE NET_RAW NET_ADMIN' })
+    const rights = (...add: string[]) => ({ image: IMAGES.busybox, capabilities: { drop: ['ALL'], add } })
+    const client = (name: string, interfaces: object) => ({
+      name,
+      interfaces: [{ network: 'wire', ...interfaces }],
+      containers: [
+        {
+          name: 'client',
+          ...rights('NET_RAW', 'NET_ADMIN'),
+          command: ['udhcpc', '-f', '-i', 'net1', '-s', '/run/lease'],
+          files: [{ path: '/run/lease', content: LEASE, mode: '0755' }],
+          readinessProbe: { exec: { command: ['ping', '-c', '1', SERVER] }, periodSeconds: 1 },
+        },
+      ],
+    })
+    const lab = await Lab.create(stage, {
+      networks: [{ name: 'wire' }],
+      containerClusters: [
+        client('known', { macAddress: '52:54:00:00:00:07' }),
+        client('any', {}),
+        {
+          name: 'server',
+          interfaces: [{ network: 'wire', ipAddress: `${SERVER}/24` }],
+          containers: [
+            {
+              name: 'dhcp',
+              ...rights('NET_BIND_SERVICE', 'NET_RAW'),
+              command: ['udhcpd', '-f', '/run/udhcpd.conf'],
+              files: [{ path: '/run/udhcpd.conf', content: LEASES }],
+            },
+          ],
+        },
+      ],
+    })
+    await lab.untilReady()
+    const addressOf = async (member: string) =>
+      (await inside.placeOf(await lab.podOf(member))).exec(['ip', '-4', '-brief', 'address', 'show', 'net1'])
+    expect(await addressOf('known')).toContain(' 10.79.0.7/24 ')
+    expect(await addressOf('any')).toContain(' 10.79.0.100/24 ')
+    await lab.remove()
+  })
 })
+
+const SERVER = '10.79.0.1'
+const LEASES = `interface net1
+start 10.79.0.100
+end 10.79.0.100
+lease_file /tmp/leases
+pidfile /tmp/pid
+option subnet 255.255.255.0
+static_lease 52:54:00:00:00:07 10.79.0.7
+`
+/** What udhcpc runs at each turn of its lease. */
+const LEASE = `#!/bin/sh
+case $1 in
+  deconfig) ip address flush dev "$interface" ;;
+  bound) ip address add "$ip/$mask" dev "$interface" ;;
+esac
+`

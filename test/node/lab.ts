@@ -120,13 +120,13 @@ export class Lab {
     await mirror.until(`${type} of ${this.name} is ${status}`, isSo, () => this.#seen())
   }
 
-  /** Resolves with the message of a container cluster when that has the reason. */
-  async untilReason(cluster: string, reason: string): Promise<string> {
+  /** Resolves with the message of a component, by default of a container cluster, when that has the reason. */
+  async untilReason(component: string, reason: string, ofKind = 'ContainerCluster'): Promise<string> {
     return await this.#stage.mirror.until(
-      `container cluster ${cluster} of ${this.name} is ${reason}`,
+      `${ofKind} ${component} of ${this.name} is ${reason}`,
       () => {
         const { components = [] } = this.workspace?.status ?? {}
-        const found = components.find(({ kind, name }) => kind === 'ContainerCluster' && name === cluster)
+        const found = components.find(({ kind, name }) => kind === ofKind && name === component)
         return found?.reason === reason && (found.message ?? '')
       },
       () => this.#seen(),
