@@ -221,11 +221,11 @@ export const virtualMachineStatus = statusOf(
     ),
     rebuildRequest: maybeText(
       64,
-      'Fingerprint of the last value of annotation pelotech.ot/rebuild-requested-at that was seen. Each value counts once.',
+      'Fingerprints of the last values of annotation pelotech.ot/rebuild-requested-at that were seen, the newest one last. Each value counts once.',
     ),
     resetRequest: maybeText(
       64,
-      'Fingerprint of the last value of annotation pelotech.ot/reset-requested-at that was seen; `none` if there was none. Each value counts once. Absent for a machine that was not looked at since resets are known: a value that it has then does not count.',
+      'Fingerprints of the last values of annotation pelotech.ot/reset-requested-at that were seen, the newest one last; `none` if there was none. Each value counts once. Absent for a machine that was not looked at since resets are known: a value that it has then does not count.',
     ),
     replacement: replacement.optional(),
     oldDisk: oldDisk.optional(),

@@ -1,5 +1,6 @@
 import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
+import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
 
@@ -9,8 +10,11 @@ type AskedAnnotation = typeof ANNOTATIONS.rebuildRequestedAt | typeof ANNOTATION
 /** What the status has where the annotation was looked for, and there was none. */
 const NO_REQUEST = 'none'
 
+/** Values that the status remembers, of each annotation. Their hashes have room in the 64 characters that the field always had. */
+const REMEMBERED_MAX = 7
+
 /** Fingerprint of the present request for a new disk in the place of one that is lost or outdated; undefined if there is none. */
-export function rebuildRequestOf(vm: Asked): string | undefined {
+function rebuildRequestOf(vm: Asked): string | undefined {
   return fingerprintOf(vm, ANNOTATIONS.rebuildRequestedAt)
 }
 
@@ -24,10 +28,20 @@ function fingerprintOf({ metadata }: Asked, annotation: AskedAnnotation): string
   return value === undefined ? undefined : shortHash([value])
 }
 
-/** Reports whether somebody asks for a new disk. Each value counts once, and never one that the machine was created with. */
+/** Reports whether somebody asks for a new disk. Each value counts once, also if it comes back, and never one that the machine was created with. */
 export function isRebuildAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const request = rebuildRequestOf(vm)
-  return request !== undefined && request !== vm.status.rebuildRequest
+  return request !== undefined && !hasHash(vm.status.rebuildRequest, request)
+}
+
+/** Returns the rebuilds that the status remembers once it has seen the present one. */
+export function seenRebuild({ vm }: Pick<MachineWorld, 'vm'>): string | undefined {
+  return remembered(vm.status.rebuildRequest, rebuildRequestOf(vm))
+}
+
+function remembered(before: string | undefined, request: string | undefined): string | undefined {
+  if (request === undefined) return before
+  return withNewest(before === NO_REQUEST ? undefined : before, request, REMEMBERED_MAX)
 }
 
 /**
@@ -37,39 +51,44 @@ export function isRebuildAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
 export function isResetAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const { phase, resetRequest } = vm.status
   const request = resetRequestOf(vm)
-  return phase !== undefined && resetRequest !== undefined && request !== undefined && request !== resetRequest
+  if (phase === undefined || resetRequest === undefined || request === undefined) return false
+  return !hasHash(resetRequest, request)
 }
 
 /** The requests that a new root disk answers, for the status. */
 export function answeredRequests({ vm }: Pick<MachineWorld, 'vm'>) {
-  const { rebuildRequest, resetRequest = NO_REQUEST } = vm.status
   return {
-    rebuildRequest: rebuildRequestOf(vm) ?? rebuildRequest,
-    resetRequest: resetRequestOf(vm) ?? resetRequest,
+    rebuildRequest: seenRebuild({ vm }),
+    resetRequest: remembered(vm.status.resetRequest, resetRequestOf(vm)) ?? NO_REQUEST,
   } satisfies Partial<VirtualMachineStatus>
 }
 
 /** Returns the reset that the status has seen, where no new disk answers one. */
-export function seenReset(world: MachineWorld): string {
+export function seenReset(world: Pick<MachineWorld, 'vm' | 'spec'>): string {
   const { resetRequest } = world.vm.status
-  return isNotCounted(world) ? (resetRequestOf(world.vm) ?? resetRequest ?? NO_REQUEST) : (resetRequest ?? NO_REQUEST)
+  const seen = isNotCounted(world) ? remembered(resetRequest, resetRequestOf(world.vm)) : resetRequest
+  return seen ?? NO_REQUEST
 }
 
-/** Reports whether a reset does not count that the machine has now: it is new, was never looked at for this, or is left as it is. */
+/** Reports whether a reset does not count that the machine has now: it is new, was never looked at for this, is left as it is, or has had this one. */
 function isNotCounted({ vm, spec }: Pick<MachineWorld, 'vm' | 'spec'>): boolean {
   const { phase, resetRequest } = vm.status
-  return phase === undefined || resetRequest === undefined || (spec.ok && spec.spec.ignoreOnDeploy === true)
+  if (phase === undefined || resetRequest === undefined) return true
+  return (spec.ok && spec.spec.ignoreOnDeploy === true) || hasHash(resetRequest, resetRequestOf(vm) ?? '')
 }
 
 /** Tells who has asked in vain. A machine that was created with the annotation is new as it is. */
 export function eventsOnRequests(world: Pick<MachineWorld, 'vm' | 'spec'>): EventNote[] {
   const { phase, resetRequest } = world.vm.status
   const request = resetRequestOf(world.vm)
-  if (phase === undefined || request === undefined || request === resetRequest || !isNotCounted(world)) return []
+  if (phase === undefined || request === undefined || !isNotCounted(world) || seenReset(world) === resetRequest)
+    return []
   const why =
     resetRequest === undefined
       ? 'was there before the operator first looked for it'
-      : 'is set while spec.ignoreOnDeploy is true'
+      : hasHash(resetRequest, request)
+        ? 'has a value again that it had before'
+        : 'is set while spec.ignoreOnDeploy is true'
   const message = `annotation ${ANNOTATIONS.resetRequestedAt} ${why}: it does not count, and the root disk stays; to replace it, set another value`
   return [{ type: 'Warning', reason: 'ResetNotCounted', message }]
 }

@@ -17,7 +17,7 @@ import {
   rebuildCommand,
   stillInVain,
 } from './disk-loss.ts'
-import { isRebuildAsked, rebuildRequestOf } from './disk-requests.ts'
+import { isRebuildAsked, seenRebuild } from './disk-requests.ts'
 import { hasNoData, isMade, recordOf, titleOfDisk } from './further-disks.ts'
 import { waitsOf } from './further-images.ts'
 import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts'
@@ -125,9 +125,7 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
 
 /** The request was about these disks. It is none for the root disk, unless that is lost, too. */
 function answered(world: MachineWorld): Pick<VirtualMachineStatus, 'rebuildRequest'> {
-  return diskLoss(world) === undefined
-    ? { rebuildRequest: rebuildRequestOf(world.vm) ?? world.vm.status.rebuildRequest }
-    : {}
+  return diskLoss(world) === undefined ? { rebuildRequest: seenRebuild(world) } : {}
 }
 
 /** Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. */

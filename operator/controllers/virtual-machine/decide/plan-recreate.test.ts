@@ -120,7 +120,9 @@ it('a claim whose DataVolume is gone stays when the machine goes, and that is sa
   walk.set({ clone: undefined, claim: { ...claim, metadata } }).settle()
   expect([walk.stand, walk.message]).toEqual([
     'Ready/Running',
-    expect.stringContaining('PersistentVolumeClaim vm-root has no owner: it is kept when the virtual machine is deleted'),
+    expect.stringContaining(
+      'PersistentVolumeClaim vm-root has no owner: it is kept when the virtual machine is deleted',
+    ),
   ])
   expect(walk.markDeleted().settle().message).toContain('PersistentVolumeClaim vm-root is not deleted')
 })

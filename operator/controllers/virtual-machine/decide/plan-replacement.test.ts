@@ -116,6 +116,20 @@ describe('a machine whose reset is asked for', () => {
     expect(writesSince(walk, from)).toEqual([])
   })
 
+  it('counts no value again that comes back, and says so once', () => {
+    const walk = replaced().after(HOUR).reset('another').settle()
+    walk.root('vm-root-g3', DISK.succeeded, 'claim-3').settle().powerOff().settle().after(HOUR)
+    const from = walk.log.length
+    walk.reset().settle().after(HOUR)
+    expect(writesSince(walk, from)).toEqual([])
+    expect([walk.startsFrom, walk.events.filter((one) => one === 'Warning ResetNotCounted').length]).toEqual([
+      'vm-root-g3',
+      1,
+    ])
+    walk.reset('a third one').settle()
+    expect(walk.status.replacement?.disk.name).toBe('vm-root-g4')
+  })
+
   it('without time for the old disk, it is deleted when the new one is complete', () => {
     const walk = new MachineWalk().setPolicy({ resetGraceMs: 0 }).deploy().reset().settle()
     expect(walk.condition('Replacing')?.message).toContain('is deleted at once')

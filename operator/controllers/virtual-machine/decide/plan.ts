@@ -9,7 +9,7 @@ import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, remarksOnLoss } from './disk-loss.ts'
-import { eventsOnRequests, isUnasked, rebuildRequestOf, seenReset } from './disk-requests.ts'
+import { eventsOnRequests, isUnasked, seenRebuild, seenReset } from './disk-requests.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
 import { withAwaitedImages } from './further-images.ts'
 import {
@@ -125,7 +125,7 @@ function seenRequest(world: MachineWorld): string | undefined {
   const isLost = diskLoss(world) !== undefined || lostDisks(world).length > 0
   const isLeft = world.spec.ok && world.spec.spec.ignoreOnDeploy === true
   const isOver = status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
-  return (isOver ? rebuildRequestOf(world.vm) : undefined) ?? status.rebuildRequest
+  return isOver ? seenRebuild(world) : status.rebuildRequest
 }
 
 /** A machine that was made before resets were known gets the note that nobody asks for one with the next write, and no write for itself. */

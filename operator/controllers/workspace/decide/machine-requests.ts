@@ -1,5 +1,6 @@
 import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceStatus } from '@open-terrain/constructs'
 import { ABOUT_LOSSES, type MachineRequest, type MachineRequests, shortHash } from '@open-terrain/constructs/operator'
+import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
 import { idOf, type Rollout } from './component.ts'
 import { deployedMachines } from './outdated.ts'
@@ -92,7 +93,7 @@ function ownRebuild({ workspace, spec, children }: RequestFacts): Own | undefine
   const machines = machinesThere(spec, children)
   const given = machines.flatMap(({ metadata }) => metadata.annotations?.[ANNOTATIONS.givenRebuild] ?? [])
   const isAboutLosses = given.includes(hash + LOSSES) || (!given.includes(hash) && isLossTold(lost.length, machines))
-  const counts = isCounted(value, uncountedRebuild) && !isPassed(hash, passedRebuild)
+  const counts = isCounted(value, uncountedRebuild) && !hasHash(passedRebuild, hash)
   if (!isAboutLosses || !counts) return { value, hash, kind: '', counts }
   return { value: value + ABOUT_LOSSES, hash, kind: LOSSES, counts }
 }
@@ -110,11 +111,7 @@ function ownReset({ workspace }: RequestFacts): Own | undefined {
   const value = passedReset(workspace)
   if (value === undefined) return undefined
   const hash = shortHash([value])
-  return { value, hash, kind: '', counts: !isPassed(hash, workspace.status.passedReset) }
-}
-
-function isPassed(hash: string, passed: string | undefined): boolean {
-  return passed?.split(' ').includes(hash) === true
+  return { value, hash, kind: '', counts: !hasHash(workspace.status.passedReset, hash) }
 }
 
 /** Returns for the status which values all machines have been given, and which value of rebuilds is from before the operator looked for it. */
@@ -136,7 +133,7 @@ export function passedRequests({
   const recorded = (passed: string | undefined, own: Own | undefined, givenBy: string) => {
     if (own === undefined || !own.counts) return passed
     const isEverywhere = machines.every(({ metadata }) => metadata.annotations?.[givenBy]?.startsWith(own.hash))
-    return isEverywhere ? [...(passed?.split(' ') ?? []), own.hash].slice(-REMEMBERED_MAX).join(' ') : passed
+    return isEverywhere ? withNewest(passed, own.hash, REMEMBERED_MAX) : passed
   }
   const rebuilt = recorded(passedRebuild, ownRebuild(facts), ANNOTATIONS.givenRebuild)
   const wasReset = recorded(before, ownReset(facts), ANNOTATIONS.givenReset)

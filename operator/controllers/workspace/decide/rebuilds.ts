@@ -1,5 +1,6 @@
 import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs'
 import { isHalted, shortHash } from '@open-terrain/constructs/operator'
+import { hasHash } from '../../../base/hash-list.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
@@ -72,7 +73,9 @@ function isUnderWay(machine: MachineFacts): boolean {
   const value = machine.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const mark = markIn(value)
   if (value === undefined || mark === undefined) return false
-  return machine.status.rebuildRequest !== shortHash([value]) || (mark === markOf(machine) && isSpecChanged(machine))
+  return (
+    !hasHash(machine.status.rebuildRequest, shortHash([value])) || (mark === markOf(machine) && isSpecChanged(machine))
+  )
 }
 
 function isSpecChanged(machine: MachineFacts): boolean {
