@@ -173,8 +173,6 @@ export const virtualMachine = defineResource({
 
 /** The spec as the operator reads it. */
 export type VirtualMachineSpec = z.output<typeof spec>
-/** The spec as people write it: `cpu`, `memory` and `diskSize` may be whole numbers. */
-export type VirtualMachineSpecInput = z.input<typeof spec>
 export type VirtualMachineUser = NonNullable<VirtualMachineSpec['users']>[number]
 export type VirtualMachineDisk = NonNullable<VirtualMachineSpec['disks']>[number]
 export type VirtualMachineInterface = NonNullable<VirtualMachineSpec['interfaces']>[number]

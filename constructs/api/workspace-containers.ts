@@ -3,7 +3,7 @@ import { type CelRule, celMatches } from '../schema/cel.ts'
 import { imageReference } from './image-reference.ts'
 import { placementFields } from './machine-placement.ts'
 import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
-import { CONTAINER_DEVICES } from './policy-workspace-values.ts'
+import { CONTAINER_DEVICES } from './policy-fields.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import {
   cel,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
-import { SERVICE_TYPES } from './policy-workspace-values.ts'
+import { SERVICE_TYPES } from './policy-fields.ts'
 import { cel, dnsLabel, listMap, matching } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 

@@ -79,8 +79,6 @@ export const workspaceSnapshot = defineResource({
 
 /** The spec as the operator reads it. */
 export type WorkspaceSnapshotSpec = z.output<typeof spec>
-/** The spec as people write it. */
-export type WorkspaceSnapshotSpecInput = z.input<typeof spec>
 
 export type ParsedWorkspaceSnapshotSpec = Parsed<WorkspaceSnapshotSpec>
 

@@ -1,8 +1,9 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { type DataSyncSpecInput, dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
+import { dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { DataSyncSpecInput } from './spec-props.ts'
 
 export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }

@@ -1,10 +1,10 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 
 type ClusterSpec = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
 type ContainerSpec = ClusterSpec['containers'][number]

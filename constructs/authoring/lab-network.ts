@@ -1,6 +1,6 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, isHostAddress, isInNetwork, networkOf, parseCidr, parseIp } from '../api/ip-address.ts'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 
 export type LabNetworkSpec = NonNullable<WorkspaceSpecInput['networks']>[number]
 

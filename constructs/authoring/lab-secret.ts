@@ -1,5 +1,5 @@
 import { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 
 type SecretSpec = NonNullable<WorkspaceSpecInput['secrets']>[number]
 

@@ -1,11 +1,10 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { InterfaceModel } from '../api/interface-words.ts'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
 import { type PlainText, type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
+import type { WorkspaceSpecInput, WorkspaceVmInterfaceProps } from './spec-props.ts'
 
 type VmSpec = NonNullable<WorkspaceSpecInput['vms']>[number]
 type UserSpec = NonNullable<VmSpec['users']>[number]
@@ -59,7 +58,7 @@ export interface VmInterfaceOptions {
   /** MAC address such as 52:54:00:12:34:56. Default: one that follows from machine and network, and stays. */
   readonly macAddress?: string
   /** Network card that the guest finds. Default: virtio. */
-  readonly model?: InterfaceModel
+  readonly model?: WorkspaceVmInterfaceProps['model']
 }
 
 /** Fields of a machine that have another form here. */

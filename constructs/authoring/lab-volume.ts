@@ -1,7 +1,7 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { quantityOf } from './quantity-of.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 
 type VolumeSpec = NonNullable<WorkspaceSpecInput['volumes']>[number]
 

@@ -1,8 +1,8 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { DataSyncSpecInput } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
 import { DataSync } from './data-sync.ts'
+import type { DataSyncSpecInput } from './spec-props.ts'
 
 type VmInput = DataSyncSpecInput['vms'][number]
 

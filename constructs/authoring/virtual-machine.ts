@@ -1,8 +1,9 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseVirtualMachineSpec, type VirtualMachineSpecInput, virtualMachine } from '../api/virtual-machine.ts'
+import { parseVirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { VirtualMachineSpecInput } from './spec-props.ts'
 
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
   /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */

@@ -1,8 +1,9 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
-import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
+import { parseVMDiskImageSpec, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { VMDiskImageSpecInput } from './spec-props.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is required: virtual machines and workspaces refer to it. */

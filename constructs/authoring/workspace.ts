@@ -1,13 +1,14 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseWorkspaceSpec, type WorkspaceSpecInput, workspace } from '../api/workspace.ts'
+import { parseWorkspaceSpec, workspace } from '../api/workspace.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 
 type ServiceSpec = NonNullable<WorkspaceSpecInput['services']>[number]
 type ServicePort = ServiceSpec['ports'][number]

@@ -1,3 +1,4 @@
+import type { PolicyValues } from '../api/policy-keys.ts'
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
 import { type AdmissionChoices, AdmissionPolicies } from './admission-policies.ts'
@@ -10,7 +11,7 @@ import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
 import { type InstallationOwner, markOwner, OwnerGuard } from './owner-guard.ts'
-import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
+import { SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
 export interface InstallationProps extends OperatorProps {
@@ -89,6 +90,13 @@ export function renderInstallation(props: InstallationProps): Installation {
     }),
     monitoring: monitoring === undefined ? [] : renderMonitoring({ ...monitoring, ...ofOperator }),
   }
+}
+
+/** Renders the CustomResourceDefinitions alone, in the order of the API reference. `renderInstallation` has them too. */
+export function renderCrds(): readonly Manifest[] {
+  return manifests((chart) => {
+    for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
+  })
 }
 
 /** Renders what a cluster with the Prometheus operator needs to scrape and alert. Throws, naming the invalid property. */

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import {
   ansibleName,
+  parseWorkspaceSpec,
   playsName,
   renderPlayJob,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { playReportOf } from '../../operator/controllers/workspace/decide/play-report.ts'
