@@ -26,7 +26,7 @@ const specFields = z.object({
   name: text('name', 253)
     .describe(
       'Display name, for example the name of the machine that uses the image. It is a column of kubectl get -o wide, and the label pelotech.ot/name of the objects that are created for the image. It has no other effect.',
-    )
+    ).meta({ example: 'kali' })
     .optional(),
   reclaimPolicy: z
     .enum(RECLAIM_POLICIES)

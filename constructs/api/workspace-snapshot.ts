@@ -24,14 +24,14 @@ export const SNAPSHOT_DEADLINE = '5m'
 
 const spec = cel(
   z.object({
-    description: text('description', 253).describe('What this point in time is, for people.').optional(),
+    description: text('description', 253).describe('What this point in time is, for people.').meta({ example: 'before the exam' }).optional(),
     snapshotClass: objectName()
       .describe(
         'Volume snapshot class of the snapshots of spec.volumes. Default: the default class of the cluster for their driver. KubeVirt chooses that of the disks of machines itself.',
-      )
+      ).meta({ example: 'ebs-snapshot' })
       .optional(),
     failureDeadline: duration()
-      .describe(`How long a snapshot may take until it has failed. 0s: without a limit. Default: ${SNAPSHOT_DEADLINE}.`)
+      .describe(`How long a snapshot may take until it has failed. 0s: without a limit. Default: ${SNAPSHOT_DEADLINE}.`).meta({ example: '10m' })
       .optional(),
   }),
   {

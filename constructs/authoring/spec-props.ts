@@ -9,6 +9,7 @@ export interface VMDiskImageSpecInput {
    * Storage class of the volume. Where nothing names one, it is the default class of the cluster. Must be the name of a Kubernetes object: lower-case
    * letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default the policy key defaultStorageClass
+   * @example 'gp3'
    */
   readonly storageClass?: string
   /**
@@ -16,6 +17,7 @@ export interface VMDiskImageSpecInput {
    * snapshot without a download. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both
    * ends. At most 253 characters.
    * @default the policy key defaultSnapshotClass
+   * @example 'ebs-snapshot'
    */
   readonly snapshotClass?: string
   /**
@@ -24,6 +26,7 @@ export interface VMDiskImageSpecInput {
    * key file of a service account). Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both
    * ends. At most 253 characters.
    * @default the policy key defaultSecretRef
+   * @example 'images-s3'
    */
   readonly secretRef?: string
   /**
@@ -34,6 +37,7 @@ export interface VMDiskImageSpecInput {
    * %XX). Must write an IPv4 address as four decimal numbers without leading zeros, or use a host name. Must not point to a loopback, link-local or
    * metadata address. At most 2048 characters.
    * @default none
+   * @example 'https://s3.us-gov-west-1.amazonaws.com/images/redblue/1.4.0/kali.qcow2'
    */
   readonly url?: string
   /**
@@ -52,18 +56,21 @@ export interface VMDiskImageSpecInput {
    * keys end in .crt or .pem. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends.
    * At most 253 characters.
    * @default the policy key defaultCertConfigMap
+   * @example 'site-ca'
    */
   readonly certConfigMap?: string
   /**
    * Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http. Must be md5:, sha1:,
    * sha256: or sha512: and the lower-case hexadecimal digest in full. At most 135 characters.
    * @default none
+   * @example 'md5:9e107d9d372bb6826bd81d3542a419d6'
    */
   readonly checksum?: string
   /**
    * Display name, for example the name of the machine that uses the image. It is a column of kubectl get -o wide, and the label pelotech.ot/name of
    * the objects that are created for the image. It has no other effect. Must have at most 253 characters.
    * @default none
+   * @example 'kali'
    */
   readonly name?: string
   /**
@@ -108,6 +115,7 @@ export interface VirtualMachineSpecInput {
   /**
    * Host name of the guest. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
    * @default the name of the virtual machine
+   * @example 'kali'
    */
   readonly name?: string
   /**
@@ -151,6 +159,7 @@ export interface VirtualMachineSpecInput {
    * Labels of the nodes that the machine may run on: a node must have all of them. A change takes effect at the next start. Every key must have 1 to
    * 317 characters. Every value must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends, or empty.
    * @default any node
+   * @example { 'topology.kubernetes.io/zone': 'a' }
    */
   readonly nodeSelector?: Readonly<Record<string, string>>
   /**
@@ -173,6 +182,7 @@ export interface VirtualMachineSpecInput {
    * anything else that it knows by its first line. For users, host name and network, the other fields hold. Read at the first start. Everyone who may
    * read the object can read it. Must have at most 65536 characters.
    * @default none
+   * @example '#cloud-config\npackages: [tmux]\n'
    */
   readonly userData?: string
   /**
@@ -223,6 +233,7 @@ export interface VirtualMachineSpecInput {
    * Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Must be
    * lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
    * @default none, any node will do
+   * @example 'redblue'
    */
   readonly nodeGroup?: string
   /** The VMDiskImage that the root disk is cloned from. */
@@ -242,7 +253,10 @@ export interface VirtualMachineSpecInput {
 
 /** Answer file for the setup of Windows, on a CD-ROM. */
 export interface SysprepSecretRefProps {
-  /** Name of the Secret, with the key Autounattend.xml or Unattend.xml. At most 253 characters. */
+  /**
+   * Name of the Secret, with the key Autounattend.xml or Unattend.xml. At most 253 characters.
+   * @example 'answers'
+   */
   readonly name: string
 }
 
@@ -252,6 +266,7 @@ export interface TolerationProps {
    * Key of the taint. Must be the key of a taint such as example.com/lab: letters, digits, "-", "_" and ".", with a DNS name and "/" before it or
    * without. At most 317 characters.
    * @default every key, which needs operator Exists
+   * @example 'dedicated'
    */
   readonly key?: string
   /**
@@ -263,6 +278,7 @@ export interface TolerationProps {
    * Value of the taint. Not with operator Exists. Must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends, or
    * empty.
    * @default the empty one
+   * @example 'labs'
    */
   readonly value?: string
   /**
@@ -273,6 +289,7 @@ export interface TolerationProps {
   /**
    * Seconds that the taint is tolerated. Only with effect NoExecute. From 0 to 2147483647.
    * @default for ever
+   * @example 300
    */
   readonly tolerationSeconds?: number
 }
@@ -300,6 +317,7 @@ export interface ReadinessProps {
    * Seconds that the guest has until it answers, from its start or from when it last did. Then the machine is Failed until it answers; it is not
    * restarted. From 1 to 86400.
    * @default the policy key vmProvisionTimeout
+   * @example 600
    */
   readonly timeoutSeconds?: number
 }
@@ -317,6 +335,7 @@ export interface GuestUserProps {
    * Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef. Must have at most 256 characters. Must be one line
    * without control characters.
    * @default none
+   * @example 'Summer-2026'
    */
   readonly plain_text_passwd?: string
   /**
@@ -344,6 +363,7 @@ export interface GuestUserProps {
    * Public keys that the user may log in with. At most 16 items. Each: One public key, as in the file authorized_keys. Must hold public keys in one
    * line of ASCII each, such as ssh-ed25519 AAAA... comment. At most 4096 characters.
    * @default none
+   * @example ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO alice']
    */
   readonly ssh_authorized_keys?: readonly string[]
 }
@@ -353,9 +373,13 @@ export interface PasswordSecretRefProps {
   /**
    * Name of the Secret, in the namespace of the virtual machine. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".",
    * with a letter or digit at both ends. At most 253 characters.
+   * @example 'students'
    */
   readonly name: string
-  /** Key in the Secret whose value is the password. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 253 characters. */
+  /**
+   * Key in the Secret whose value is the password. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 253 characters.
+   * @example 'alice'
+   */
   readonly key: string
 }
 
@@ -364,15 +388,22 @@ export interface UserDataSecretRefProps {
   /**
    * Name of the Secret, in the namespace of the machine. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a
    * letter or digit at both ends. At most 253 characters.
+   * @example 'first-start'
    */
   readonly name: string
-  /** Key in the Secret whose value is the data. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 253 characters. */
+  /**
+   * Key in the Secret whose value is the data. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 253 characters.
+   * @example 'user-data'
+   */
   readonly key: string
 }
 
 /** Instance type of KubeVirt. It gives the machine CPU and memory, in place of resources. */
 export interface InstancetypeProps {
-  /** Its name. At most 253 characters. */
+  /**
+   * Its name. At most 253 characters.
+   * @example 'u1.medium'
+   */
   readonly name: string
   /**
    * VirtualMachineInstancetype is one of the namespace of the machine.
@@ -383,7 +414,10 @@ export interface InstancetypeProps {
 
 /** Preference of KubeVirt. It gives the machine what the spec does not say. */
 export interface PreferenceProps {
-  /** Its name. At most 253 characters. */
+  /**
+   * Its name. At most 253 characters.
+   * @example 'u1.medium'
+   */
   readonly name: string
   /**
    * VirtualMachinePreference is one of the namespace of the machine.
@@ -419,6 +453,7 @@ export interface VirtualMachineDiskProps {
   /**
    * Name of the disk. The guest sees it as its serial number: on Linux it is /dev/disk/by-id/virtio-<name>. Must be lower-case letters, digits and
    * "-", at most 20, with a letter or digit at both ends. Must not be rootdisk, cloudinit, sysprep: these are disks of the operator.
+   * @example 'data'
    */
   readonly name: string
   /**
@@ -432,6 +467,7 @@ export interface VirtualMachineDiskProps {
    * Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it. Must be the name of
    * a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default none
+   * @example 'evidence'
    */
   readonly volume?: string
   /**
@@ -456,12 +492,14 @@ export interface VirtualMachineDiskVmDiskImageRefProps {
   /**
    * Name of the VMDiskImage. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends.
    * At most 253 characters.
+   * @example 'redblue-1.4.0-kali'
    */
   readonly name: string
   /**
    * Its namespace. Another one needs the right to use the image there. Must be lower-case letters, digits and "-", at most 63, with a letter or digit
    * at both ends.
    * @default that of the virtual machine
+   * @example 'vmdi-farm'
    */
   readonly namespace?: string
 }
@@ -471,6 +509,7 @@ export interface VirtualMachineInterfaceProps {
   /**
    * Name of the NetworkAttachmentDefinition in the namespace of the virtual machine, or, without an address, pod: the pod network of Kubernetes. Must
    * be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'mgmt'
    */
   readonly network: string
   /**
@@ -478,6 +517,7 @@ export interface VirtualMachineInterfaceProps {
    * interface. The policy key attachableNetworks must list it. Must be the namespace and the name of a NetworkAttachmentDefinition, such as
    * vlans/vlan-100. At most 317 characters.
    * @default none
+   * @example 'vlans/vlan-100'
    */
   readonly attach?: string
   /**
@@ -492,6 +532,7 @@ export interface VirtualMachineInterfaceProps {
    * IpAddress must be an address with the length of its network, such as 10.10.0.161/24 (8 to 32) or fd00:10::a1/64 (16 to 128). IpAddress must not
    * be an unspecified, loopback, link-local, multicast or reserved address. At most 64 characters.
    * @default none
+   * @example ['10.10.0.161/24']
    */
   readonly ipAddresses?: readonly string[]
   /**
@@ -504,6 +545,7 @@ export interface VirtualMachineInterfaceProps {
    * MAC address of the card. Must be six pairs of lower-case hexadecimal digits with ":" between them, the second digit even, such as
    * 52:54:00:12:34:56.
    * @default one that follows from the machine and the network, and stays
+   * @example '52:54:00:12:34:56'
    */
   readonly macAddress?: string
   /**
@@ -526,6 +568,7 @@ export interface VirtualMachineInterfaceProps {
    * Name servers that the guest asks over this interface, which needs a static address. At most 8 items. Each: Address of one name server. A name
    * server must be an IPv4 or IPv6 address such as 10.10.0.1, without the length of a network. At most 45 characters.
    * @default none
+   * @example ['10.10.0.7']
    */
   readonly nameservers?: readonly string[]
 }
@@ -540,6 +583,7 @@ export interface VirtualMachineInterfaceRouteProps {
   /**
    * Address that packets are sent to. A route over an address that is not in the network of the interface, or is its own, is left out. Must be an
    * IPv4 or IPv6 address such as 10.10.0.1, without the length of a network. At most 45 characters.
+   * @example '10.10.0.1'
    */
   readonly via: string
 }
@@ -549,11 +593,13 @@ export interface HostAliasProps {
   /**
    * IPv4 or IPv6 address. Must be an address such as 10.10.0.1 or fd00:10::1, without the length of a network. Must be written in the usual short
    * way. At most 45 characters.
+   * @example '10.10.0.11'
    */
   readonly ip: string
   /**
    * Names of that address. At most 4 items. Each: One host name. Must be a host name: lower-case letters, digits, "-" and ".", with a letter or digit
    * at both ends. At most 253 characters.
+   * @example ['dc1.example.com']
    */
   readonly hostnames: readonly string[]
 }
@@ -577,6 +623,7 @@ export interface DataSyncSpecInput {
    * Storage class of the volume. Where nothing names one, it is the default class of the cluster. Used for vms that do not set it. Must be the name
    * of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default the policy key defaultStorageClass
+   * @example 'gp3'
    */
   readonly storageClass?: string
   /**
@@ -584,6 +631,7 @@ export interface DataSyncSpecInput {
    * snapshot without a download. Used for vms that do not set it. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".",
    * with a letter or digit at both ends. At most 253 characters.
    * @default the policy key defaultSnapshotClass
+   * @example 'ebs-snapshot'
    */
   readonly snapshotClass?: string
   /**
@@ -592,6 +640,7 @@ export interface DataSyncSpecInput {
    * key file of a service account). Used for vms that do not set it. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and
    * ".", with a letter or digit at both ends. At most 253 characters.
    * @default the policy key defaultSecretRef
+   * @example 'images-s3'
    */
   readonly secretRef?: string
   /**
@@ -610,6 +659,7 @@ export interface DataSyncSpecInput {
    * keys end in .crt or .pem. Used for vms that do not set it. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with
    * a letter or digit at both ends. At most 253 characters.
    * @default the policy key defaultCertConfigMap
+   * @example 'site-ca'
    */
   readonly certConfigMap?: string
 }
@@ -622,6 +672,7 @@ export interface DataSyncVmProps {
    * Storage class of the volume. Where nothing names one, it is the default class of the cluster. Must be the name of a Kubernetes object: lower-case
    * letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default spec.storageClass
+   * @example 'gp3'
    */
   readonly storageClass?: string
   /**
@@ -629,6 +680,7 @@ export interface DataSyncVmProps {
    * snapshot without a download. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both
    * ends. At most 253 characters.
    * @default spec.snapshotClass
+   * @example 'ebs-snapshot'
    */
   readonly snapshotClass?: string
   /**
@@ -637,6 +689,7 @@ export interface DataSyncVmProps {
    * key file of a service account). Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both
    * ends. At most 253 characters.
    * @default spec.secretRef
+   * @example 'images-s3'
    */
   readonly secretRef?: string
   /**
@@ -647,6 +700,7 @@ export interface DataSyncVmProps {
    * %XX). Must write an IPv4 address as four decimal numbers without leading zeros, or use a host name. Must not point to a loopback, link-local or
    * metadata address. At most 2048 characters.
    * @default none
+   * @example 'https://s3.us-gov-west-1.amazonaws.com/images/redblue/1.4.0/kali.qcow2'
    */
   readonly url?: string
   /**
@@ -665,12 +719,14 @@ export interface DataSyncVmProps {
    * keys end in .crt or .pem. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends.
    * At most 253 characters.
    * @default spec.certConfigMap
+   * @example 'site-ca'
    */
   readonly certConfigMap?: string
   /**
    * Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http. Must be md5:, sha1:,
    * sha256: or sha512: and the lower-case hexadecimal digest in full. At most 135 characters.
    * @default none
+   * @example 'md5:9e107d9d372bb6826bd81d3542a419d6'
    */
   readonly checksum?: string
 }
@@ -728,6 +784,7 @@ export interface WorkspaceSpecInput {
    * How long the workspace lasts, from its creation, or from a later change of this. expiresAt comes first. Must be a duration such as 72h, 1h30m,
    * 45s or 500ms: numbers with h, m, s or ms behind each. At most 48 characters.
    * @default the policy key workspaceLifetime
+   * @example '72h'
    */
   readonly lifetime?: string
   /**
@@ -744,7 +801,7 @@ export interface WorkspaceSpecInput {
   readonly onExpiry?: 'Halt' | 'Delete'
   /**
    * How a new version reaches machines that exist.
-   * @default none
+   * @default OnRequest
    */
   readonly updateStrategy?: WorkspaceUpdateStrategyProps
   /**
@@ -760,11 +817,13 @@ export interface WorkspaceVmProps {
   /**
    * Name of the machine: of its VirtualMachine and its host name. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at
    * both ends. Must not be all or ungrouped: these are groups of every Ansible inventory.
+   * @example 'kali'
    */
   readonly name: string
   /**
    * Further names that it is known by with names: hosts. At most 3 items. Each: Host name. At most 253 characters.
    * @default none
+   * @example ['www']
    */
   readonly aliases?: readonly string[]
   /**
@@ -798,12 +857,14 @@ export interface WorkspaceVmProps {
   /**
    * Members that must be Ready before it is created. At most 8 items. Each: Its name. At most 63 characters.
    * @default none
+   * @example ['router']
    */
   readonly dependsOn?: readonly string[]
   /**
    * Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is
    * created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it. Must be the name of a
    * Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
+   * @example 'redblue-1.4.0-kali'
    */
   readonly backingVMDiskImage: string
   /**
@@ -863,6 +924,7 @@ export interface WorkspaceVmProps {
    * Labels of the nodes that the machine may run on: a node must have all of them. A change takes effect at the next start. Every key must have 1 to
    * 317 characters. Every value must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends, or empty.
    * @default any node
+   * @example { 'topology.kubernetes.io/zone': 'a' }
    */
   readonly nodeSelector?: Readonly<Record<string, string>>
   /**
@@ -885,6 +947,7 @@ export interface WorkspaceVmProps {
    * anything else that it knows by its first line. For users, host name and network, the other fields hold. Read at the first start. Everyone who may
    * read the object can read it. Must have at most 65536 characters.
    * @default none
+   * @example '#cloud-config\npackages: [tmux]\n'
    */
   readonly userData?: string
   /**
@@ -926,6 +989,7 @@ export interface WorkspaceVmDiskProps {
   /**
    * Name of the disk. The guest sees it as its serial number: on Linux it is /dev/disk/by-id/virtio-<name>. Must be lower-case letters, digits and
    * "-", at most 20, with a letter or digit at both ends. Must not be rootdisk, cloudinit, sysprep: these are disks of the operator.
+   * @example 'data'
    */
   readonly name: string
   /**
@@ -938,12 +1002,14 @@ export interface WorkspaceVmDiskProps {
   /**
    * Name of one of spec.volumes: the disk is what is in it. It cannot be in two machines that run at once. At most 63 characters.
    * @default none
+   * @example 'evidence'
    */
   readonly volume?: string
   /**
    * Name of a VMDiskImage in the namespace of the policy key imageNamespace: the disk is a clone of it. The machine waits until it exists. Must be
    * the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default none
+   * @example 'redblue-1.4.0-tools'
    */
   readonly backingVMDiskImage?: string
   /**
@@ -971,6 +1037,7 @@ export interface WorkspaceVmUserProps {
    * Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef. Must have at most 256 characters. Must be one line
    * without control characters.
    * @default none
+   * @example 'Summer-2026'
    */
   readonly plain_text_passwd?: string
   /**
@@ -998,6 +1065,7 @@ export interface WorkspaceVmUserProps {
    * Public keys that the user may log in with. At most 2 items. Each: One public key, as in the file authorized_keys. Must hold public keys in one
    * line of ASCII each, such as ssh-ed25519 AAAA... comment. At most 1024 characters.
    * @default none
+   * @example ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO alice']
    */
   readonly ssh_authorized_keys?: readonly string[]
 }
@@ -1007,6 +1075,7 @@ export interface WorkspaceVmInterfaceProps {
   /**
    * Name of one of spec.networks, or, without an address, pod: the pod network of Kubernetes. Must be lower-case letters, digits and "-", at most 63,
    * with a letter or digit at both ends.
+   * @example 'mgmt'
    */
   readonly network: string
   /**
@@ -1023,6 +1092,7 @@ export interface WorkspaceVmInterfaceProps {
    * an unspecified, loopback, link-local, multicast or reserved address. IpAddress must be neither the first address of its network nor the last one,
    * which is its broadcast address. At most 49 characters.
    * @default none
+   * @example ['10.10.0.161/24']
    */
   readonly ipAddresses?: readonly string[]
   /**
@@ -1035,6 +1105,7 @@ export interface WorkspaceVmInterfaceProps {
    * MAC address of the card. Must be six pairs of lower-case hexadecimal digits with ":" between them, the second digit even, such as
    * 52:54:00:12:34:56.
    * @default one that follows from the machine and the network, and stays
+   * @example '52:54:00:12:34:56'
    */
   readonly macAddress?: string
   /**
@@ -1077,6 +1148,7 @@ export interface WorkspaceRoleProps {
   /**
    * Variables of the role: any fields with any values, which are kept as they are.
    * @default none
+   * @example { forward: true }
    */
   readonly variables?: Readonly<Record<string, unknown>>
 }
@@ -1086,16 +1158,19 @@ export interface WorkspaceContainerClusterProps {
   /**
    * Name of the cluster: of its Deployment, and its host name. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both
    * ends. Must not be all or ungrouped: these are groups of every Ansible inventory.
+   * @example 'dns'
    */
   readonly name: string
   /**
    * Host name of its containers. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
    * @default name
+   * @example 'ns1'
    */
   readonly hostname?: string
   /**
    * Further names that it is known by with names: hosts. At most 3 items. Each: Host name. At most 253 characters.
    * @default none
+   * @example ['www']
    */
   readonly aliases?: readonly string[]
   /**
@@ -1106,6 +1181,7 @@ export interface WorkspaceContainerClusterProps {
   /**
    * Members that must be Ready before it is created. At most 8 items. Each: Its name. At most 63 characters.
    * @default none
+   * @example ['router']
    */
   readonly dependsOn?: readonly string[]
   /**
@@ -1113,12 +1189,14 @@ export interface WorkspaceContainerClusterProps {
    * Name of one Secret. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At
    * most 253 characters.
    * @default none
+   * @example ['registry-login']
    */
   readonly pullSecrets?: readonly string[]
   /**
    * Labels of the nodes that the pod may run on: a node must have all of them. A change takes effect at the next start. Every key must have 1 to 317
    * characters. Every value must be letters, digits, "-", "_" and ".", at most 63, with a letter or digit at both ends, or empty.
    * @default any node
+   * @example { 'topology.kubernetes.io/zone': 'a' }
    */
   readonly nodeSelector?: Readonly<Record<string, string>>
   /**
@@ -1129,6 +1207,7 @@ export interface WorkspaceContainerClusterProps {
   /**
    * Group id that can write to the volumes. From 0 to 2147483647.
    * @default they belong to root
+   * @example 1000
    */
   readonly fsGroup?: number
   /**
@@ -1155,7 +1234,10 @@ export interface WorkspaceContainerClusterProps {
 
 /** One network interface. */
 export interface WorkspaceContainerClusterInterfaceProps {
-  /** Name of one of spec.networks. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends. */
+  /**
+   * Name of one of spec.networks. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'mgmt'
+   */
   readonly network: string
   /**
    * Static address in CIDR form, such as 10.10.0.161/24: the address, then the length of its network. Must be an address with the length of its
@@ -1171,19 +1253,24 @@ export interface WorkspaceContainerClusterInterfaceProps {
    * an unspecified, loopback, link-local, multicast or reserved address. IpAddress must be neither the first address of its network nor the last one,
    * which is its broadcast address. At most 49 characters.
    * @default none
+   * @example ['10.10.0.161/24']
    */
   readonly ipAddresses?: readonly string[]
   /**
    * MAC address of the card. Must be six pairs of lower-case hexadecimal digits with ":" between them, the second digit even, such as
    * 52:54:00:12:34:56.
    * @default one that follows from the machine and the network, and stays
+   * @example '52:54:00:12:34:56'
    */
   readonly macAddress?: string
 }
 
 /** One container that runs to its end before the containers of the cluster start. */
 export interface WorkspaceInitContainerProps {
-  /** Name of the container. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends. */
+  /**
+   * Name of the container. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'bind'
+   */
   readonly name: string
   /**
    * Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2. Must be the reference of a container image such as ghcr.io/demo/app:1.0.2,
@@ -1199,26 +1286,31 @@ export interface WorkspaceInitContainerProps {
    * Program to run, instead of the entrypoint of the image. At most 64 items. Each: One word. $(NAME) is replaced by the value of the variable NAME.
    * At most 32768 characters.
    * @default that of the image
+   * @example ['--verbose']
    */
   readonly command?: readonly string[]
   /**
    * Its arguments. At most 64 items. Each: One word. $(NAME) is replaced by the value of the variable NAME. At most 32768 characters.
    * @default those of the image, unless command is set
+   * @example ['--verbose']
    */
   readonly args?: readonly string[]
   /**
    * Directory in which the program starts. Must be an absolute path such as /app. At most 256 characters.
    * @default that of the image
+   * @example '/app'
    */
   readonly workingDir?: string
   /**
    * User id of the program. From 0 to 2147483647.
    * @default that of the image
+   * @example 1000
    */
   readonly runAsUser?: number
   /**
    * Group id of the program. From 0 to 2147483647.
    * @default that of the user
+   * @example 1000
    */
   readonly runAsGroup?: number
   /**
@@ -1310,11 +1402,13 @@ export interface WorkspaceEnvProps {
   /**
    * Name of the variable. Must be the name of an environment variable: letters, digits, "_", "-" and ".", with no digit first. At most 128
    * characters.
+   * @example 'LOG_LEVEL'
    */
   readonly name: string
   /**
    * Its value: a text, so quote numbers, true and false. At most 4096 characters.
    * @default the empty text
+   * @example 'debug'
    */
   readonly value?: string
   /**
@@ -1348,9 +1442,13 @@ export interface WorkspaceEnvValueFromSecretKeyRefProps {
   /**
    * Name of the Secret, in the namespace of the workspace. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both
    * ends.
+   * @example 'settings'
    */
   readonly name: string
-  /** Key whose value is the value of the variable. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters. */
+  /**
+   * Key whose value is the value of the variable. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters.
+   * @example 'password'
+   */
   readonly key: string
 }
 
@@ -1359,9 +1457,13 @@ export interface WorkspaceEnvValueFromConfigMapKeyRefProps {
   /**
    * Name of the ConfigMap, in the namespace of the workspace. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both
    * ends.
+   * @example 'settings'
    */
   readonly name: string
-  /** Key whose value is the value of the variable. Must be a key of a ConfigMap: letters, digits, "-", "_" and ".". At most 63 characters. */
+  /**
+   * Key whose value is the value of the variable. Must be a key of a ConfigMap: letters, digits, "-", "_" and ".". At most 63 characters.
+   * @example 'password'
+   */
   readonly key: string
 }
 
@@ -1386,19 +1488,26 @@ export interface WorkspaceEnvFromProps {
   /**
    * Text before each key. Must begin the name of a variable, such as DB_. At most 63 characters.
    * @default none
+   * @example 'DB_'
    */
   readonly prefix?: string
 }
 
 /** A Secret in the namespace. */
 export interface WorkspaceEnvFromSecretRefProps {
-  /** Its name. At most 63 characters. */
+  /**
+   * Its name. At most 63 characters.
+   * @example 'app'
+   */
   readonly name: string
 }
 
 /** One volume in a container. */
 export interface WorkspaceVolumeMountProps {
-  /** Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace. At most 63 characters. */
+  /**
+   * Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace. At most 63 characters.
+   * @example 'config'
+   */
   readonly name: string
   /**
    * Where the volume is in the container, such as /config. Must be an absolute path such as /config/dns, without "..", of folders with letters,
@@ -1428,6 +1537,7 @@ export interface WorkspaceFileProps {
   /**
    * What is in the file. Everyone who may read the workspace can read it. At most 32768 characters.
    * @default none
+   * @example 'listen 53\n'
    */
   readonly content?: string
   /**
@@ -1457,15 +1567,22 @@ export interface WorkspaceFileSecretKeyRefProps {
   /**
    * Name of the Secret, in the namespace of the workspace. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both
    * ends.
+   * @example 'settings'
    */
   readonly name: string
-  /** Key whose value is the content of the file. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters. */
+  /**
+   * Key whose value is the content of the file. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters.
+   * @example 'password'
+   */
   readonly key: string
 }
 
 /** One container. */
 export interface WorkspaceContainerProps {
-  /** Name of the container. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends. */
+  /**
+   * Name of the container. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'bind'
+   */
   readonly name: string
   /**
    * Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2. Must be the reference of a container image such as ghcr.io/demo/app:1.0.2,
@@ -1481,26 +1598,31 @@ export interface WorkspaceContainerProps {
    * Program to run, instead of the entrypoint of the image. At most 64 items. Each: One word. $(NAME) is replaced by the value of the variable NAME.
    * At most 32768 characters.
    * @default that of the image
+   * @example ['--verbose']
    */
   readonly command?: readonly string[]
   /**
    * Its arguments. At most 64 items. Each: One word. $(NAME) is replaced by the value of the variable NAME. At most 32768 characters.
    * @default those of the image, unless command is set
+   * @example ['--verbose']
    */
   readonly args?: readonly string[]
   /**
    * Directory in which the program starts. Must be an absolute path such as /app. At most 256 characters.
    * @default that of the image
+   * @example '/app'
    */
   readonly workingDir?: string
   /**
    * User id of the program. From 0 to 2147483647.
    * @default that of the image
+   * @example 1000
    */
   readonly runAsUser?: number
   /**
    * Group id of the program. From 0 to 2147483647.
    * @default that of the user
+   * @example 1000
    */
   readonly runAsGroup?: number
   /**
@@ -1590,28 +1712,35 @@ export interface WorkspaceProbeProps {
   /**
    * Seconds from the start of the container to the first try. From 0 to 86400.
    * @default 0
+   * @example 5
    */
   readonly initialDelaySeconds?: number
   /**
    * Seconds between two tries. From 1 to 86400.
    * @default 10
+   * @example 30
    */
   readonly periodSeconds?: number
   /**
    * Seconds that one try may take. From 1 to 86400.
    * @default 1
+   * @example 5
    */
   readonly timeoutSeconds?: number
   /**
    * Failed tries in a row that count as a failure. From 1 to 86400.
    * @default 3
+   * @example 5
    */
   readonly failureThreshold?: number
 }
 
 /** A program in the container. */
 export interface WorkspaceProbeExecProps {
-  /** Program and arguments. Exit code 0 is success. At most 64 items. Each: One word. At most 32768 characters. */
+  /**
+   * Program and arguments. Exit code 0 is success. At most 64 items. Each: One word. At most 32768 characters.
+   * @example ['healthy']
+   */
   readonly command: readonly string[]
 }
 
@@ -1622,7 +1751,10 @@ export interface WorkspaceProbeHttpGetProps {
    * @default /
    */
   readonly path?: string
-  /** Port of the container, on the pod network. From 1 to 65535. */
+  /**
+   * Port of the container, on the pod network. From 1 to 65535.
+   * @example 8080
+   */
   readonly port: number
   /**
    * HTTP or HTTPS, whose certificate is not checked.
@@ -1633,13 +1765,19 @@ export interface WorkspaceProbeHttpGetProps {
 
 /** A port that takes connections. */
 export interface WorkspaceProbeTcpSocketProps {
-  /** Port of the container, on the pod network. From 1 to 65535. */
+  /**
+   * Port of the container, on the pod network. From 1 to 65535.
+   * @example 8080
+   */
   readonly port: number
 }
 
 /** One port that may be reached from outside the workspace. */
 export interface WorkspaceContainerPortMappingProps {
-  /** Port that the container listens on. From 1 to 65535. */
+  /**
+   * Port that the container listens on. From 1 to 65535.
+   * @example 53
+   */
   readonly containerPort: number
   /**
    * tcp, udp or sctp.
@@ -1649,6 +1787,7 @@ export interface WorkspaceContainerPortMappingProps {
   /**
    * Port of the node that leads to it, where the policy key allowHostPorts is true. From 1 to 65535.
    * @default none
+   * @example 53
    */
   readonly hostPort?: number
 }
@@ -1658,6 +1797,7 @@ export interface WorkspaceVolumeProps {
   /**
    * Name of the volume: of its claim, and what volumeMounts refer to. Must be lower-case letters, digits and "-", at most 63, with a letter or digit
    * at both ends. Must not be ansible: that is the volume with the inventory and the plays, which every workspace has.
+   * @example 'config'
    */
   readonly name: string
   /** Size of the volume as a quantity such as 1Gi. Must be a quantity such as 24Gi or 500M. Must be between 1Mi and 1Pi. */
@@ -1667,13 +1807,17 @@ export interface WorkspaceVolumeProps {
    * of the claim and nothing else. Must be one folder such as /config, of letters, digits, ".", "_", "-", "+" and "@", without another "/". At most
    * 256 characters.
    * @default none
+   * @example '/config'
    */
   readonly localPath?: string
 }
 
 /** One network of the workspace, which no other workspace reaches. */
 export interface WorkspaceNetworkProps {
-  /** Name of the network, which interfaces refer to. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends. */
+  /**
+   * Name of the network, which interfaces refer to. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'mgmt'
+   */
   readonly name: string
   /**
    * An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100 for a VLAN of the site. Nothing is made for it. Who else is
@@ -1695,6 +1839,7 @@ export interface WorkspaceNetworkProps {
    * fd00:10::/64 (16 to 128). Cidr must begin with the first address of the network, in the usual short way. Cidr must not be a network of
    * unspecified, loopback, link-local, multicast or reserved addresses. At most 49 characters.
    * @default none
+   * @example ['10.10.0.0/24']
    */
   readonly cidrs?: readonly string[]
   /**
@@ -1702,6 +1847,7 @@ export interface WorkspaceNetworkProps {
    * an interface on this network, where routes has no default route. Must be an address such as 10.10.0.1 or fd00:10::1, without the length of a
    * network. Must be written in the usual short way. At most 45 characters.
    * @default none
+   * @example '10.10.0.1'
    */
   readonly rangeGateway?: string
   /**
@@ -1732,6 +1878,7 @@ export interface WorkspaceNetworkRouteProps {
   /**
    * Address in this network that packets are sent to. On the machine whose own address it is, the route is left out. Must be an address such as
    * 10.10.0.1 or fd00:10::1, without the length of a network. Must be written in the usual short way. At most 45 characters.
+   * @example '10.10.0.1'
    */
   readonly nextHopIpAddress: string
 }
@@ -1741,6 +1888,7 @@ export interface WorkspaceNetworkNameserversProps {
   /**
    * Name servers, the first one asked first. At most 8 items. Each: Address of one name server. It may be in another network. Must be an address such
    * as 10.10.0.1 or fd00:10::1, without the length of a network. Must be written in the usual short way. At most 45 characters.
+   * @example ['10.10.0.7']
    */
   readonly addresses: readonly string[]
 }
@@ -1761,11 +1909,13 @@ export interface WorkspaceServiceProps {
   /**
    * Name of the Service, by which pods of the cluster reach it: <name>.<workspace>.svc. Must be lower-case letters, digits and "-", at most 63, with
    * a letter first and a letter or digit last.
+   * @example 'web'
    */
   readonly name: string
   /**
    * Name of the machine or the container cluster that answers. A machine must be on the pod network, as it is without interfaces. Must be lower-case
    * letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'kali'
    */
   readonly member: string
   /**
@@ -1789,11 +1939,15 @@ export interface WorkspaceServicePortProps {
    * @default such as tcp-80
    */
   readonly name?: string
-  /** Port of the Service, from 1 to 65535. From 1 to 65535. */
+  /**
+   * Port of the Service, from 1 to 65535. From 1 to 65535.
+   * @example 80
+   */
   readonly port: number
   /**
    * Port that the member listens on, from 1 to 65535. From 1 to 65535.
    * @default that of port
+   * @example 8080
    */
   readonly targetPort?: number
   /**
@@ -1808,6 +1962,7 @@ export interface WorkspaceSecretProps {
   /**
    * Name of the Secret in the namespace of the workspace. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a
    * letter or digit at both ends. Must not end with -cloudinit: Secrets with such names have the cloud-init data of machines. At most 253 characters.
+   * @example 'students'
    */
   readonly name: string
   /**
@@ -1826,20 +1981,30 @@ export interface WorkspaceSecretProps {
 
 /** One random value. */
 export interface WorkspaceSecretGenerateProps {
-  /** Key of the Secret whose value is made. Must be a key of a Secret: letters, digits, "-", "_" and ".", and no "." first. At most 253 characters. */
+  /**
+   * Key of the Secret whose value is made. Must be a key of a Secret: letters, digits, "-", "_" and ".", and no "." first. At most 253 characters.
+   * @example 'alice'
+   */
   readonly key: string
   /**
    * Characters of the value, from 8 to 128. From 8 to 128.
    * @default 24
+   * @example 12
    */
   readonly length?: number
 }
 
 /** It is a copy of this one, and follows it. Its owner labels it pelotech.ot/shared: "true"; who writes this needs the right to get it. */
 export interface WorkspaceSecretFromProps {
-  /** One that the policy key sharedSecretNamespaces lists. At most 63 characters. */
+  /**
+   * One that the policy key sharedSecretNamespaces lists. At most 63 characters.
+   * @example 'registry-logins'
+   */
   readonly namespace: string
-  /** Its name. At most 253 characters. */
+  /**
+   * Its name. At most 253 characters.
+   * @example 'registry-login'
+   */
   readonly name: string
 }
 
@@ -1849,12 +2014,14 @@ export interface WorkspaceAnsibleProps {
    * Image with ansible-playbook and the roles. Must be the reference of a container image such as ghcr.io/demo/app:1.0.2, without blanks. At most 512
    * characters.
    * @default that of the policy key ansibleImage, unless a container mounts the volume ansible. Without one, nobody plays the roles
+   * @example 'registry.example.com/ansible:2.19'
    */
   readonly image?: string
   /**
    * Secrets with the logins for the image. At most 4 items. Each: Name of one Secret. Must be the name of a Kubernetes object: lower-case letters,
    * digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
    * @default none
+   * @example ['registry-login']
    */
   readonly pullSecrets?: readonly string[]
   /**
@@ -1866,15 +2033,22 @@ export interface WorkspaceAnsibleProps {
    * How long the roles of one machine may take. Must be a duration such as 72h, 1h30m, 45s or 500ms: numbers with h, m, s or ms behind each. At most
    * 48 characters.
    * @default 30m
+   * @example '45m'
    */
   readonly timeout?: string
 }
 
 /** Private key, in the namespace of the workspace, of the first user with ssh_authorized_keys. */
 export interface WorkspaceAnsibleSshKeySecretRefProps {
-  /** Name of the Secret. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends. */
+  /**
+   * Name of the Secret. Must be lower-case letters, digits and "-", at most 63, with a letter or digit at both ends.
+   * @example 'ansible'
+   */
   readonly name: string
-  /** Key whose value is the private key. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters. */
+  /**
+   * Key whose value is the private key. Must be a key of a Secret: letters, digits, "-", "_" and ".". At most 63 characters.
+   * @example 'id_ed25519'
+   */
   readonly key: string
 }
 
@@ -1889,6 +2063,7 @@ export interface WorkspaceUpdateStrategyProps {
   /**
    * With Recreate: how many machines may be not Ready at once. From 1 to 100.
    * @default 1
+   * @example 2
    */
   readonly maxUnavailable?: number
 }
@@ -1898,18 +2073,21 @@ export interface WorkspaceSnapshotSpecInput {
   /**
    * What this point in time is, for people. Must have at most 253 characters.
    * @default none
+   * @example 'before the exam'
    */
   readonly description?: string
   /**
    * Volume snapshot class of the snapshots of spec.volumes. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a
    * letter or digit at both ends. At most 253 characters.
    * @default the default class of the cluster for their driver. KubeVirt chooses that of the disks of machines itself
+   * @example 'ebs-snapshot'
    */
   readonly snapshotClass?: string
   /**
    * How long a snapshot may take until it has failed. 0s: without a limit. Must be a duration such as 72h, 1h30m, 45s or 500ms: numbers with h, m, s
    * or ms behind each. At most 48 characters.
    * @default 5m
+   * @example '10m'
    */
   readonly failureDeadline?: string
 }
