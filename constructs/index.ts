@@ -1,10 +1,12 @@
 /**
  * What people write who author objects: constructs for the kinds of the API, their props, and the labels and annotations that they meet. Everything here is
- * promised: a break of it is a new major version, and `api-report.md` shows it. Platform teams find more in `@open-terrain/constructs/platform`.
+ * promised: a break of it is a new major version, and `crds-gen/generated/constructs.api.md` shows it. Platform teams find more in `@open-terrain/constructs/platform`.
  */
 export { GROUP, VERSION } from './api/group.ts'
+export type { IpAddress, IpPrefix } from './api/ip-address.ts'
 export { ANNOTATIONS, LABELS } from './api/labels.ts'
-export type { AuthoredObject } from './authoring/checked-spec.ts'
+export type { Parsed, SpecProblem } from './api/spec-problem.ts'
+export type { AuthoredKind, AuthoredObject } from './authoring/checked-spec.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export {
   type LabContainerProps,
@@ -13,6 +15,7 @@ export {
   type LabEnvValue,
   type LabFile,
   type LabInitContainerProps,
+  type LabProgramProps,
   type PodInterfaceOptions,
 } from './authoring/lab-containers.ts'
 export { type LabAddress, LabMember } from './authoring/lab-member.ts'
@@ -25,7 +28,13 @@ export {
   type OutsideAddress,
   outside,
 } from './authoring/lab-network.ts'
-export { LabSecret, type LabSecretProps, type PlainText, plainText, type SecretKey } from './authoring/lab-secret.ts'
+export {
+  LabSecret,
+  type LabSecretProps,
+  type PlainTextPassword,
+  plainText,
+  type SecretKey,
+} from './authoring/lab-secret.ts'
 export {
   type LabDisk,
   type LabImage,

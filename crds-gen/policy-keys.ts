@@ -21,11 +21,32 @@ const TYPES: Readonly<Record<string, string>> = {
   workspaceQuota: 'Readonly<Record<string, string>>',
 }
 
+/** Examples for keys whose default is none. The policy accepts them. */
+export const POLICY_EXAMPLES: Readonly<Record<string, string>> = {
+  userUnreferencedTTL: '720h',
+  imageNamespace: 'vmdi-farm',
+  imageUrlTemplate: 'https://images.example.com/{image}.qcow2',
+  defaultStorageClass: 'gp3',
+  defaultSnapshotClass: 'ebs-snapshot',
+  defaultSecretRef: 'images-s3',
+  defaultCertConfigMap: 'site-ca',
+  defaultDiskSize: '24Gi',
+  localVolumeRoot: '/srv/labs',
+  ansibleImage: 'registry.example.com/ansible:2.19',
+  workspaceLifetime: '72h',
+}
+
 /** Returns the interface of the policy in TypeScript: durations as texts such as 1h30m, all other values in their own type. */
 export function policyKeys(): string {
   const lines = POLICY_KEYS.map((key) => {
     const { field, meaning } = POLICY_SCHEMA[key]
-    const doc = jsDoc({ text: meaning, absent: policyDefaultText(key) || 'none' }, '  ')
+    const example = POLICY_EXAMPLES[key]
+    const said = {
+      text: meaning,
+      absent: policyDefaultText(key) || 'none',
+      ...(example && { example: `'${example}'` }),
+    }
+    const doc = jsDoc(said, '  ')
     const isDuration = field.endsWith('Ms')
     return `${doc}  readonly ${key}?: ${TYPES[key] ?? (isDuration ? 'string' : typeOf(POLICY_DEFAULTS[field]))}`
   })

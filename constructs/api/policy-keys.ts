@@ -61,6 +61,7 @@ export interface PolicyValues {
   /**
    * As unreferencedTTL, for the images that people and pipelines made. If not set, unreferencedTTL applies to them too.
    * @default none
+   * @example '720h'
    */
   readonly userUnreferencedTTL?: string
   /**
@@ -71,6 +72,7 @@ export interface PolicyValues {
   /**
    * Namespace of the images of the machines of workspaces. The operator also creates images for these machines there. It has to exist.
    * @default vmdi-farm
+   * @example 'vmdi-farm'
    */
   readonly imageNamespace?: string
   /**
@@ -78,26 +80,31 @@ export interface PolicyValues {
    * name of the image, and {name}, {version}, {baseVm} and {baseVmVersion} of the machine. With {image} alone it holds also for images that only
    * further disks name.
    * @default none
+   * @example 'https://images.example.com/{image}.qcow2'
    */
   readonly imageUrlTemplate?: string
   /**
    * For images without storageClass.
    * @default none
+   * @example 'gp3'
    */
   readonly defaultStorageClass?: string
   /**
    * For images without snapshotClass.
    * @default none
+   * @example 'ebs-snapshot'
    */
   readonly defaultSnapshotClass?: string
   /**
    * For images without secretRef.
    * @default none
+   * @example 'images-s3'
    */
   readonly defaultSecretRef?: string
   /**
    * For images without certConfigMap.
    * @default none
+   * @example 'site-ca'
    */
   readonly defaultCertConfigMap?: string
   /**
@@ -108,6 +115,7 @@ export interface PolicyValues {
   /**
    * For images without diskSize.
    * @default none
+   * @example '24Gi'
    */
   readonly defaultDiskSize?: string
   /**
@@ -144,6 +152,7 @@ export interface PolicyValues {
    * Folder for volumes of workspaces with a localPath, on nodes with the label pelotech.ot/local-volumes: "true". A volume is the folder
    * <localVolumeRoot>/<workspace>/<localPath>. Without this key, these volumes come from the default StorageClass.
    * @default none
+   * @example '/srv/labs'
    */
   readonly localVolumeRoot?: string
   /**
@@ -187,6 +196,7 @@ export interface PolicyValues {
    * new disk, deploy at each start. spec.ansible.image of a workspace comes first. Machines that exist when it is set are not played, and neither are
    * workspaces with a container that mounts the volume ansible.
    * @default none
+   * @example 'registry.example.com/ansible:2.19'
    */
   readonly ansibleImage?: string
   /**
@@ -224,6 +234,7 @@ export interface PolicyValues {
    * How long a workspace lasts whose spec has neither lifetime nor expiresAt. Then it is switched off, never deleted. Workspaces that exist when this
    * is set last so long from then on. A changed value holds for workspaces that have no end yet. Without this key, these workspaces have no end.
    * @default none
+   * @example '72h'
    */
   readonly workspaceLifetime?: string
   /**

@@ -68,17 +68,23 @@ export type PolicyKeyName = keyof PolicyValues
 /** The keys of the ConfigMap, in the order of the reference. */
 export const POLICY_KEYS = Object.keys(POLICY_SCHEMA) as readonly PolicyKeyName[]
 
+/** What is wrong with a value of the policy. */
 export interface PolicyProblem {
+  /** Name of the key. */
   readonly key: string
   /** The value as found, shortened and without credentials, because Events show it. */
   readonly value: string
+  /** What it must be. */
   readonly message: string
   /** What applies instead of the value. If absent, the last good value or the default applies, or nothing if the key is unknown. */
   readonly instead?: string
 }
 
+/** What was read from the ConfigMap. */
 export interface ParsedPolicy {
+  /** The policy that applies. */
   readonly policy: Policy
+  /** What is wrong with its values. */
   readonly problems: readonly PolicyProblem[]
 }
 

@@ -1,3 +1,4 @@
+/** What is wrong with a field of a spec. */
 export interface SpecProblem {
   /** Path of the field as the API server writes it, such as `spec.url` or `spec.users[0].name`. */
   readonly path: string
@@ -5,6 +6,7 @@ export interface SpecProblem {
   readonly message: string
 }
 
+/** A spec that was checked, or what is wrong with it. */
 export type Parsed<Spec> =
   | { readonly ok: true; readonly spec: Spec }
   | { readonly ok: false; readonly problems: readonly SpecProblem[] }

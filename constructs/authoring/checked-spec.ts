@@ -8,7 +8,8 @@ import { unwrapped } from '../schema/unwrapped.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 
 /** What a construct of an Open Terrain kind is. The types of zod are left out: the programs of authors are compiled without them. */
-interface Authored<Spec> {
+export interface AuthoredKind<Spec> {
+  /** Where it is in the API. */
   readonly resource: {
     readonly apiVersion: string
     readonly kind: string
@@ -18,6 +19,7 @@ interface Authored<Spec> {
   }
   /** What `metadata.name` must be: a schema of zod for texts. */
   readonly name: object
+  /** Checks a spec that people wrote. */
   readonly parse: (spec: unknown) => Parsed<Spec>
 }
 
@@ -35,13 +37,13 @@ const MARK = Symbol.for('pelotech.ot/AuthoredObject')
  * by a program of Pulumi.
  */
 export class AuthoredObject extends ApiObject {
-  readonly #authored: Authored<object>
+  readonly #authored: AuthoredKind<object>
   readonly #metadata: unknown
   readonly #written: unknown
   #spec: unknown
 
   /** @param props metadata, and the fields of the spec beside it */
-  constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
+  constructor(scope: Construct, id: string, authored: AuthoredKind<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
     const metadata = isObject(props) ? props['metadata'] : undefined
     const hasProblem = metadataProblems(metadata, authored.name, authored.resource).length > 0
@@ -86,7 +88,10 @@ export class AuthoredObject extends ApiObject {
     return [`the ${this.kind} is not valid\n  ${problems.join('\n  ')}`]
   }
 
-  /** @throws Error with all problems of the app, if this object has any */
+  /**
+   * Returns the object as it is rendered.
+   * @throws Error with all problems of the app, if this object has any
+   */
   override toJson(): unknown {
     const { spec, problems } = this.#check()
     if (problems.length > 0) throw new Error(problemsOf(this.node.root))
@@ -130,7 +135,7 @@ function problemsOf(root: IConstruct): string {
 function metadataProblems(
   metadata: unknown,
   name: object,
-  { kind, namespaced }: Authored<object>['resource'],
+  { kind, namespaced }: AuthoredKind<object>['resource'],
 ): string[] {
   if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
   const odd = Object.keys(metadata).filter((field) => !isJson(metadata[field]))

@@ -5,7 +5,9 @@ import { objectName } from '../api/shared.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import type { DataSyncSpecInput } from './spec-props.ts'
 
+/** The disk images that a workspace needs: the fields of the spec of a DataSync, beside the metadata. */
 export interface DataSyncProps extends DataSyncSpecInput {
+  /** `name` is required. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 

@@ -14,6 +14,7 @@ import type {
   WorkspaceSnapshotSpecInput,
   WorkspaceSpecInput,
 } from './spec-props.ts'
+import type { WorkspaceProps } from './workspace.ts'
 
 /** A type whose lists and fields cannot be changed. */
 type Fixed<T> = T extends readonly (infer Item)[]
@@ -40,4 +41,13 @@ it('generated interfaces are what their schemas take, and stay so', () => {
     Same<PolicyValues, SchemaValues>,
   ] = [true, true, true, true, true, true]
   expect(same).not.toContain(false)
+})
+
+it('take lists that nobody can change', () => {
+  const lab = {
+    metadata: { name: 'lab' },
+    networks: [{ name: 'mgmt', cidrs: ['10.10.0.0/24', 'fd00:10::/64'] }],
+  } as const
+  const props: WorkspaceProps = lab
+  expect(props).toBe(lab)
 })

@@ -5,6 +5,7 @@ import { parseWorkspaceSnapshotSpec, workspaceSnapshot } from '../api/workspace-
 import { AuthoredObject } from './checked-spec.ts'
 import type { WorkspaceSnapshotSpecInput } from './spec-props.ts'
 
+/** How a point in time is taken: the fields of the spec of a WorkspaceSnapshot, beside the metadata. */
 export interface WorkspaceSnapshotProps extends WorkspaceSnapshotSpecInput {
   /** `namespace` is the name of the Workspace. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }

@@ -3,7 +3,7 @@
  * cdk8s-plus-29, unlike the rest of the package.
  */
 export { formatDuration, parseDuration } from '../api/duration.ts'
-export { type IpPrefix, parseCidr } from '../api/ip-address.ts'
+export { type IpAddress, type IpPrefix, parseCidr } from '../api/ip-address.ts'
 export {
   isUrlAllowed,
   OPERATOR_NAMESPACE,
@@ -18,7 +18,18 @@ export {
   type PolicyValues,
   parsePolicy,
 } from '../api/policy.ts'
+export {
+  CONTAINER_DEVICES,
+  type ContainerDevice,
+  NETWORK_DRIVERS,
+  type NetworkDriver,
+  RECLAIM_POLICIES,
+  type ReclaimPolicy,
+  SERVICE_TYPES,
+  type ServiceType,
+} from '../api/policy-fields.ts'
 export { parseQuantity } from '../api/quantity.ts'
+export { SOURCE_TYPES, type SourceType } from '../api/source-type.ts'
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
 export {
   ADMISSION_ACTIONS,
@@ -49,6 +60,7 @@ export {
   renderMonitoring,
 } from './installation.ts'
 export {
+  type InstallationNamespaces,
   type InstallationProblem,
   namespaceProblems,
   networkPolicyProblems,
@@ -63,7 +75,12 @@ export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
 export { OperatorConfinement, type OperatorConfinementProps } from './operator-confinement.ts'
-export { MEMORY_LIMIT } from './operator-deployment.ts'
+export {
+  MEMORY_LIMIT,
+  type OperatorDeploymentProps,
+  type OperatorPodOptions,
+  type Toleration,
+} from './operator-deployment.ts'
 export { heapFlag } from './operator-heap.ts'
 export { type InstallationOwner, manifestsOwner } from './owner-guard.ts'
 export { policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'

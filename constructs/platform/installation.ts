@@ -14,8 +14,9 @@ import { type InstallationOwner, markOwner, OwnerGuard } from './owner-guard.ts'
 import { SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
+/** What is installed, and how. */
 export interface InstallationProps extends OperatorProps {
-  /** Keys of the policy that differ from the operator's defaults. */
+  /** Keys of the policy that differ from the operator's defaults. @default none */
   readonly policy?: PolicyValues
   /** Namespace of the images of workspaces, also in the policy. @default `imageNamespace` of `policy`, else `vmdi-farm` */
   readonly imageNamespace?: string
@@ -33,15 +34,21 @@ export interface InstallationProps extends OperatorProps {
 
 /** An object as the API server accepts it. */
 export interface Manifest {
+  /** Group and version, such as apps/v1. */
   readonly apiVersion: string
+  /** Kind, such as Deployment. */
   readonly kind: string
+  /** Its name, and its namespace unless it is in none. */
   readonly metadata: { readonly name: string; readonly namespace?: string }
+  /** All else, such as spec. */
   readonly [field: string]: unknown
 }
 
 /** The parts of an installation, in the order in which they are applied. Pulumi and `kubectl apply` get the same objects. */
 export const INSTALLATION_PARTS = ['crds', 'namespaces', 'access', 'policy', 'operator', 'monitoring'] as const
+/** One of `INSTALLATION_PARTS`. */
 export type InstallationPart = (typeof INSTALLATION_PARTS)[number]
+/** The objects of each part, in the order in which they are applied. */
 export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]>>
 
 /**

@@ -10,8 +10,9 @@ import {
   policyTexts,
 } from '../api/policy.ts'
 
+/** Values of the policy, and where it is. */
 export interface SyncOperatorPolicyProps extends PolicyValues {
-  /** @default `sync-operator` */
+  /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
 }
 
