@@ -80,7 +80,7 @@ module.exports = {
         pathNot: [
           '^crds-gen/',
           '^constructs/((platform/)?index|operator)[.]ts$',
-          npm('yaml', 'cdk8s', 'constructs', 'zod', 'typescript'),
+          npm('yaml', 'cdk8s', 'constructs', 'zod', '@microsoft/api-extractor'),
         ],
         dependencyTypesNot: ['core'],
       },
