@@ -320,11 +320,11 @@ export {
 export { replacedBy, valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
 export {
   type AnsibleObject,
+  type AnsibleRenderingProps,
   areVariablesTooLarge,
   isAnsibleTooLarge,
   renderWorkspaceAnsible,
   WorkspaceAnsible,
-  type WorkspaceAnsibleProps,
 } from './children/workspace-ansible.ts'
 export type { WorkspaceChild, WorkspaceChildMetadata, WorkspaceRef } from './children/workspace-child.ts'
 export {
@@ -388,10 +388,10 @@ export {
   type NetworkAttachmentDefinitionObject,
   NetworkDefinition,
   type NetworkDefinitionProps,
+  type NetworkDefinitionsProps,
   type NetworksOfBefore,
   renderWorkspaceNetwork,
   WorkspaceNetworkDefinitions,
-  type WorkspaceNetworkProps,
 } from './children/workspace-network.ts'
 export {
   type NetworkPolicyObject,
@@ -468,7 +468,7 @@ export {
   type ClaimObject,
   type PersistentVolumeObject,
   renderWorkspaceVolume,
-  type WorkspaceVolumeProps,
+  type VolumeStorageProps,
   WorkspaceVolumeStorage,
 } from './children/workspace-volume.ts'
 export {
