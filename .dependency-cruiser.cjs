@@ -73,11 +73,15 @@ module.exports = {
     },
     {
       name: 'crds-gen-needs-little',
-      comment: 'Generation renders constructs and writes YAML.',
+      comment: 'Generation renders constructs, reads their schemas and types, and writes YAML and TypeScript.',
       severity: 'error',
       from: { path: '^crds-gen/', pathNot: TESTS },
       to: {
-        pathNot: ['^crds-gen/', '^constructs/((platform/)?index|operator)[.]ts$', npm('yaml', 'cdk8s', 'constructs')],
+        pathNot: [
+          '^crds-gen/',
+          '^constructs/((platform/)?index|operator)[.]ts$',
+          npm('yaml', 'cdk8s', 'constructs', 'zod', '@microsoft/api-extractor'),
+        ],
         dependencyTypesNot: ['core'],
       },
     },

@@ -1,4 +1,4 @@
-import { type WorkspaceSpec, type WorkspaceStatus, workspace } from '@open-terrain/constructs'
+import { type WorkspaceSpec, type WorkspaceStatus, workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import { isApiError } from '../operator/kube/api-error.ts'
 import { find } from '../operator/kube/find.ts'

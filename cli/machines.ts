@@ -1,4 +1,5 @@
-import { LABELS, type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'

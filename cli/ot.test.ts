@@ -1,5 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
+import { shortHash, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'

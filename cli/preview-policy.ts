@@ -5,7 +5,7 @@ import {
   parsePolicy,
   vmDiskImage,
   workspace,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { toShortTime } from '../operator/base/time.ts'
 import { dueImages } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
 import { parsedWorkspaceSpec, viewWorkspace } from '../operator/controllers/workspace/caches.ts'

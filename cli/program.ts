@@ -1,4 +1,4 @@
-import { OPERATOR_NAMESPACE, type PowerState, parseDuration } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, type PowerState, parseDuration } from '@open-terrain/constructs/operator'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf } from '../operator/base/messages.ts'
 import { fromTime } from '../operator/base/time.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, virtualMachine, workspace } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash, virtualMachine, workspace } from '@open-terrain/constructs/operator'
 import { sleep } from '../operator/base/clock.ts'
 import { toTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'

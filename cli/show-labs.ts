@@ -1,4 +1,4 @@
-import type { PowerState } from '@open-terrain/constructs'
+import type { PowerState } from '@open-terrain/constructs/operator'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { type Lab, type LabChoice, labsOf } from './labs.ts'
 import { shortDuration, tableOf } from './table.ts'

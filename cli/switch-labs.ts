@@ -1,4 +1,4 @@
-import type { PowerState } from '@open-terrain/constructs'
+import type { PowerState } from '@open-terrain/constructs/operator'
 import { sleep } from '../operator/base/clock.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'

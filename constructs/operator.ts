@@ -2,18 +2,40 @@
  * What the operator renders and decides with: `@open-terrain/constructs/operator`. Nothing here is promised: it changes with any release, together with
  * the operator. Files below must not be imported directly.
  */
-export { dataSyncImageName, IMAGE_MESSAGE_MAX, type ImageTriple, triplesIn } from './api/data-sync.ts'
+export {
+  DATA_SYNC_CONDITIONS,
+  DATA_SYNC_PHASES,
+  DATA_SYNC_REASON_HELP,
+  DATA_SYNC_REASONS,
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncReason,
+  type DataSyncSpec,
+  type DataSyncStatus,
+  type DataSyncVm,
+  dataSync,
+  dataSyncImageName,
+  IMAGE_MESSAGE_MAX,
+  type ImageTriple,
+  type ParsedDataSyncSpec,
+  parseDataSyncSpec,
+  triplesIn,
+} from './api/data-sync.ts'
+export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
 export {
   ADDRESSINGS,
   type Addressing,
+  INTERFACE_MODELS,
+  type InterfaceModel,
   type InterfaceWords,
   isOnPodNetwork,
   staticAddresses,
 } from './api/interface-words.ts'
-export { ipText, isOverlapping, parseIp } from './api/ip-address.ts'
+export { ipText, isOverlapping, parseCidr, parseIp } from './api/ip-address.ts'
 export { FINALIZERS, LAB_ISOLATION, MANAGER, PLACEMENT_GATE, SHARED_LABEL } from './api/labels.ts'
-export { isWindows, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
+export { INSTANCETYPE_KINDS, PREFERENCE_KINDS } from './api/machine-instancetype.ts'
+export { isWindows, OPERATING_SYSTEMS, type OperatingSystem, WINDOWS_PASSWORD_MAX } from './api/machine-os.ts'
 export { keysOfNoLabel } from './api/machine-placement.ts'
 export { childName, labelValue, shortHash, uuidFrom } from './api/names.ts'
 export { type OverrideNode, verdictOn, verdictOnField } from './api/override-verdicts.ts'
@@ -32,25 +54,141 @@ export {
   readOverrides,
   whyNotAllowed,
 } from './api/overrides.ts'
-export { POLICY_SCHEMA, policyDefaultText, policyTexts } from './api/policy.ts'
-export { effectiveRunStrategy, isHalted } from './api/power-state.ts'
-export { compareQuantities, isSameAmount, parseMilliQuantity } from './api/quantity.ts'
+export { problemsText, type SpecProblem } from './api/parse-spec.ts'
+export {
+  CONCURRENCY_MAX,
+  isUrlAllowed,
+  NETWORK_DRIVERS,
+  type NetworkDriver,
+  OPERATOR_NAMESPACE,
+  type ParsedPolicy,
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  POLICY_NAME,
+  POLICY_STATUS_NAME,
+  type Policy,
+  type PolicyKeyName,
+  type PolicyProblem,
+  parsePolicy,
+  policyDefaultText,
+  policyTexts,
+} from './api/policy.ts'
+export { POLICY_SCHEMA } from './api/policy-schema.ts'
+export {
+  effectiveRunStrategy,
+  isHalted,
+  POWER_STATES,
+  type PowerState,
+  RUN_STRATEGIES,
+  type RunStrategy,
+} from './api/power-state.ts'
+export { compareQuantities, isSameAmount, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
+export type { ReasonHelp } from './api/reason-help.ts'
+export { resourceSchema } from './api/resource-schema.ts'
 export { RESOURCES } from './api/resources.ts'
-export { dnsLabel, objectName } from './api/shared.ts'
-export { CERTIFICATE_ENDINGS } from './api/source-credentials.ts'
+export { type Condition, dnsLabel, objectName } from './api/shared.ts'
+export {
+  CERTIFICATE_ENDINGS,
+  CREDENTIAL_KEYS,
+  type CredentialKey,
+  SOURCE_CREDENTIALS,
+} from './api/source-credentials.ts'
 export { isSameUrl } from './api/source-url.ts'
 export { asUserDataBegins, isUserData, USER_DATA_BEGINNINGS, WINDOWS_USER_DATA_BEGINNINGS } from './api/user-data.ts'
+export {
+  type ParsedVirtualMachineSpec,
+  parseVirtualMachineSpec,
+  VIRTUAL_MACHINE_CONDITIONS,
+  VIRTUAL_MACHINE_PHASES,
+  VIRTUAL_MACHINE_REASON_HELP,
+  VIRTUAL_MACHINE_REASONS,
+  type VirtualMachineDisk,
+  type VirtualMachineInterface,
+  type VirtualMachinePhase,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
+  type VirtualMachineUser,
+  VM_DISK_IMAGE_MODES,
+  type VMDiskImageMode,
+  virtualMachine,
+} from './api/virtual-machine.ts'
 export { type CpuShape, cpuShape } from './api/virtual-machine-cpu.ts'
 export { safeLogin } from './api/virtual-machine-logins.ts'
 export { type SpecWarning, warningsOf } from './api/virtual-machine-warnings.ts'
-export { REQUESTER_MAX, revisionOf } from './api/vm-disk-image.ts'
-export { COMPONENT_MESSAGE_MAX, containersOf } from './api/workspace.ts'
-export { PLAY_MESSAGE_MAX, type PlayRecord } from './api/workspace-ansible.ts'
+export {
+  type Artifact,
+  type Attempt,
+  type ParsedSpec,
+  PHASES,
+  parseVMDiskImageSpec,
+  REASON_HELP,
+  REASONS,
+  RECLAIM_POLICIES,
+  REQUESTER_MAX,
+  type Reason,
+  type ReclaimPolicy,
+  revisionOf,
+  SOURCE_TYPES,
+  type SourceType,
+  type VMDiskImagePhase,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+  vmDiskImage,
+} from './api/vm-disk-image.ts'
+export {
+  COMPONENT_MESSAGE_MAX,
+  containersOf,
+  type ParsedWorkspaceSpec,
+  parseWorkspaceSpec,
+  WORKSPACE_CONDITIONS,
+  WORKSPACE_PHASES,
+  WORKSPACE_REASON_HELP,
+  WORKSPACE_REASONS,
+  type WorkspaceComponent,
+  type WorkspaceContainer,
+  type WorkspaceContainerCluster,
+  type WorkspaceNetwork,
+  type WorkspacePhase,
+  type WorkspaceReason,
+  type WorkspaceSecret,
+  type WorkspaceService,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+  type WorkspaceVm,
+  type WorkspaceVolume,
+  workspace,
+} from './api/workspace.ts'
+export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
-export { GENERATED_LENGTH, isCopiedSecret, isGeneratedSecret, SECRET_COPY_RULE } from './api/workspace-secrets.ts'
-export { SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from './api/workspace-snapshot.ts'
+export {
+  COPIED_TYPES,
+  type CopiedType,
+  type CopiedWorkspaceSecret,
+  GENERATED_LENGTH,
+  type GeneratedWorkspaceSecret,
+  isCopiedSecret,
+  isGeneratedSecret,
+  SECRET_COPY_RULE,
+} from './api/workspace-secrets.ts'
+export {
+  type ParsedWorkspaceSnapshotSpec,
+  parseWorkspaceSnapshotSpec,
+  SNAPSHOT_DEADLINE,
+  SNAPSHOT_MESSAGE_MAX,
+  WORKSPACE_SNAPSHOT_CONDITIONS,
+  WORKSPACE_SNAPSHOT_PHASES,
+  WORKSPACE_SNAPSHOT_REASON_HELP,
+  WORKSPACE_SNAPSHOT_REASONS,
+  type WorkspaceSnapshotMember,
+  type WorkspaceSnapshotPhase,
+  type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotSpec,
+  type WorkspaceSnapshotStatus,
+  workspaceSnapshot,
+} from './api/workspace-snapshot.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,
@@ -182,11 +320,11 @@ export {
 export { replacedBy, valueAtSteps, withOverrides, withoutValues } from './children/with-overrides.ts'
 export {
   type AnsibleObject,
+  type AnsibleRenderingProps,
   areVariablesTooLarge,
   isAnsibleTooLarge,
   renderWorkspaceAnsible,
   WorkspaceAnsible,
-  type WorkspaceAnsibleProps,
 } from './children/workspace-ansible.ts'
 export type { WorkspaceChild, WorkspaceChildMetadata, WorkspaceRef } from './children/workspace-child.ts'
 export {
@@ -250,10 +388,10 @@ export {
   type NetworkAttachmentDefinitionObject,
   NetworkDefinition,
   type NetworkDefinitionProps,
+  type NetworkDefinitionsProps,
   type NetworksOfBefore,
   renderWorkspaceNetwork,
   WorkspaceNetworkDefinitions,
-  type WorkspaceNetworkProps,
 } from './children/workspace-network.ts'
 export {
   type NetworkPolicyObject,
@@ -330,7 +468,7 @@ export {
   type ClaimObject,
   type PersistentVolumeObject,
   renderWorkspaceVolume,
-  type WorkspaceVolumeProps,
+  type VolumeStorageProps,
   WorkspaceVolumeStorage,
 } from './children/workspace-volume.ts'
 export {
@@ -344,3 +482,6 @@ export {
   volumeWarnings,
 } from './children/workspace-warnings.ts'
 export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
+export { celRuleOf } from './schema/cel.ts'
+export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
+export type { StructuralSchema } from './schema/structural.ts'

@@ -1,11 +1,16 @@
 import {
   DATA_SYNC_REASON_HELP,
   dataSync,
+  OVERRIDE_ROOTS,
+  type OverrideNode,
   POLICY_KEYS,
   POLICY_NAME,
+  POLICY_SCHEMA,
+  policyDefaultText,
   REASON_HELP,
   type ReasonHelp,
   type Resource,
+  resourceSchema,
   type StructuralSchema,
   VIRTUAL_MACHINE_REASON_HELP,
   virtualMachine,
@@ -14,9 +19,7 @@ import {
   WORKSPACE_SNAPSHOT_REASON_HELP,
   workspace,
   workspaceSnapshot,
-} from '@open-terrain/constructs'
-import { OVERRIDE_ROOTS, type OverrideNode, POLICY_SCHEMA, policyDefaultText } from '@open-terrain/constructs/operator'
-import { resourceSchema } from '@open-terrain/constructs/platform'
+} from '@open-terrain/constructs/operator'
 
 const REASONS_BY_KIND: readonly (readonly [Resource, string, Readonly<Record<string, ReasonHelp>>])[] = [
   [vmDiskImage, 'In conditions, in `status.attempts` and in Events.', REASON_HELP],

@@ -1,16 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATA_SYNC_REASONS, POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs'
+import { DATA_SYNC_REASONS, POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { findDrift } from './drift.ts'
-import { generatedFiles } from './generated-files.ts'
+import { generatedFiles, generatedSources } from './generated-files.ts'
 
 describe('generatedFiles', () => {
   it('are what is committed', () => {
     for (const [path, content] of generatedFiles()) {
       expect(readFileSync(join(import.meta.dirname, 'generated', path), 'utf8')).toBe(content)
     }
+  })
+
+  it('are the sources of constructs/ that follow from its schemas', () => {
+    for (const [path, content] of generatedSources())
+      expect(readFileSync(join(import.meta.dirname, '..', path), 'utf8')).toBe(content)
   })
 
   it('hold CRDs of less than 200 KB each', () => {

@@ -1,20 +1,30 @@
-import { type Resource, render } from '@open-terrain/constructs'
 import { RESOURCES } from '@open-terrain/constructs/operator'
-import { Crd, manifestYaml } from '@open-terrain/constructs/platform'
+import { type Manifest, manifestYaml, renderCrds } from '@open-terrain/constructs/platform'
 import { apiReference } from './api-reference.ts'
+import { policyKeys } from './policy-keys.ts'
+import { specProps } from './spec-props.ts'
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
 
 /** Returns what belongs in the folder of generated files: path in it -> content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  const crds = RESOURCES.map((resource): [string, string] => [
-    `crds/${resource.group}_${resource.plural}.yaml`,
-    `# Generated ${SOURCE}.\n${manifestYaml(renderCrd(resource))}`,
+  const crds = renderCrds().map((crd): [string, string] => [
+    `crds/${fileName(crd)}`,
+    `# Generated ${SOURCE}.\n${manifestYaml(crd)}`,
   ])
   return new Map([...crds, ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`]])
 }
 
-export function renderCrd(resource: Resource): object {
-  const [crd] = render((chart) => new Crd(chart, 'Crd', resource))
-  return crd as object
+/** Returns the sources of constructs/ that are generated: path in the repository -> content. */
+export function generatedSources(): ReadonlyMap<string, string> {
+  return new Map([
+    ['constructs/api/policy-keys.ts', policyKeys()],
+    ['constructs/authoring/spec-props.ts', specProps()],
+  ])
+}
+
+/** <group>_<plural>.yaml, as controller-gen names them. */
+function fileName({ metadata: { name } }: Manifest): string {
+  const [plural = '', ...group] = name.split('.')
+  return `${group.join('.')}_${plural}.yaml`
 }

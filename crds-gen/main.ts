@@ -1,44 +1,57 @@
 /**
- * Writes the CRDs and the API reference into `generated/`. With `--check` it only compares: it prints one line for each file that differs, is missing
+ * Writes the CRDs, the API reference and the reports on the package of constructs into `generated/`, and the sources of constructs/ that follow from its schemas. With `--check` it only compares: it prints one line for each file that differs, is missing
  * or is left over, and sets exit code 1.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
+import { apiReports } from './api-reports.ts'
+import { withDeclarations } from './declarations.ts'
 import { findDrift } from './drift.ts'
-import { generatedFiles } from './generated-files.ts'
+import { generatedFiles, generatedSources } from './generated-files.ts'
 
+const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(import.meta.dirname, 'generated')
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
-const wanted = generatedFiles()
-const drift = findDrift(wanted, presentFiles())
-
-for (const { path, problem } of drift) {
-  const shown = relative(process.cwd(), join(FOLDER, path))
-  if (values.check) console.error(`${shown} ${problem}`)
-  else update(path, shown)
-}
-if (values.check && drift.length > 0) {
+const isClean = [
+  bring(generatedSources()),
+  // After the sources, which the reports are about.
+  bringFolder(new Map([...generatedFiles(), ...withDeclarations(apiReports)])),
+].every((clean) => clean)
+if (values.check && !isClean) {
   console.error('run "npm run gen" and commit the result')
   process.exitCode = 1
 }
 
-function update(path: string, shown: string): void {
-  const content = wanted.get(path)
+/** Brings a folder to what it should have, and removes the rest. */
+function bringFolder(wanted: ReadonlyMap<string, string>): boolean {
+  mkdirSync(FOLDER, { recursive: true })
+  const paths = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+  const files = paths.filter((path) => statSync(join(FOLDER, path)).isFile()).map((path) => path.replaceAll('\\', '/'))
+  return bring(wanted, FOLDER, files)
+}
+
+/** Brings files to what they should have, or says that they have not. Returns whether nothing had to be done. */
+function bring(wanted: ReadonlyMap<string, string>, folder = ROOT, paths = [...wanted.keys()]): boolean {
+  const files = paths.filter((path) => existsSync(join(folder, path)))
+  const present = new Map(files.map((path) => [path, readFileSync(join(folder, path), 'utf8')]))
+  const drift = findDrift(wanted, present)
+  for (const { path, problem } of drift) {
+    if (values.check) console.error(`${relative(process.cwd(), join(folder, path))} ${problem}`)
+    else update(join(folder, path), wanted.get(path))
+  }
+  return drift.length === 0
+}
+
+function update(path: string, content: string | undefined): void {
+  const shown = relative(process.cwd(), path)
   if (content === undefined) {
-    rmSync(join(FOLDER, path))
+    rmSync(path)
     console.log(`removed ${shown}`)
     return
   }
-  mkdirSync(dirname(join(FOLDER, path)), { recursive: true })
-  writeFileSync(join(FOLDER, path), content)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
   console.log(`wrote ${shown}`)
-}
-
-function presentFiles(): Map<string, string> {
-  mkdirSync(FOLDER, { recursive: true })
-  const paths = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-  const files = paths.filter((path) => statSync(join(FOLDER, path)).isFile())
-  return new Map(files.map((path) => [path.replaceAll('\\', '/'), readFileSync(join(FOLDER, path), 'utf8')]))
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseVMDiskImageSpec, parseWorkspaceSpec } from '@open-terrain/constructs'
+import { parseVMDiskImageSpec, parseWorkspaceSpec } from '@open-terrain/constructs/operator'
 import { runtime } from '@pulumi/pulumi'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'

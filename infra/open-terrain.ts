@@ -1,10 +1,11 @@
-import { GROUP, POLICY_NAME, VERSION } from '@open-terrain/constructs'
+import { GROUP, VERSION } from '@open-terrain/constructs'
 import {
   INSTALLATION_PARTS,
   type Installation,
   type InstallationPart,
   type InstallationProps,
   type Manifest,
+  POLICY_NAME,
   RETAIN_ANNOTATION,
   renderInstallation,
 } from '@open-terrain/constructs/platform'

@@ -1,5 +1,4 @@
-import { parseDuration } from '@open-terrain/constructs'
-import type { Manifest } from '@open-terrain/constructs/platform'
+import { type Manifest, parseDuration } from '@open-terrain/constructs/platform'
 import {
   all,
   ComponentResource,

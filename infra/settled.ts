@@ -1,5 +1,5 @@
-import { dataSync, GROUP, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs'
-import type { Manifest } from '@open-terrain/constructs/platform'
+import { GROUP } from '@open-terrain/constructs'
+import { API_KINDS, type Manifest } from '@open-terrain/constructs/platform'
 
 interface Condition {
   readonly type: string
@@ -27,8 +27,6 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'waiting'; readonly why: string }
 
-const KINDS = [vmDiskImage, virtualMachine, dataSync, workspace, workspaceSnapshot]
-
 /** Reports whether the object is of the Open Terrain API, so that the operator writes its status. */
 export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {
   return apiVersion.startsWith(`${GROUP}/`)
@@ -36,7 +34,7 @@ export function isOurs({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean {
 
 /** Name in URLs of a kind of the Open Terrain API. Undefined for all other kinds. */
 export function pluralOf(manifest: Pick<Manifest, 'apiVersion' | 'kind'>): string | undefined {
-  return isOurs(manifest) ? KINDS.find(({ kind }) => kind === manifest.kind)?.plural : undefined
+  return isOurs(manifest) ? API_KINDS.find(({ kind }) => kind === manifest.kind)?.plural : undefined
 }
 
 /**

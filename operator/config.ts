@@ -1,6 +1,5 @@
 import { hostname } from 'node:os'
-import { parseDuration } from '@open-terrain/constructs'
-import { keysOfNoLabel } from '@open-terrain/constructs/operator'
+import { keysOfNoLabel, parseDuration } from '@open-terrain/constructs/operator'
 import { z } from 'zod'
 
 export type OperatorConfig = ReturnType<typeof readConfig>

@@ -1,14 +1,13 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   dataSync,
-  LABELS,
   POLICY_DEFAULTS,
   parseVirtualMachineSpec,
   parseWorkspaceSpec,
   virtualMachine,
   vmDiskImage,
   workspace,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SPEC as IMAGE_SPEC } from './controllers/vm-disk-image/image-objects.fixtures.ts'

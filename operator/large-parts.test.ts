@@ -1,5 +1,4 @@
-import { dataSync, workspace } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { dataSync, FINALIZERS, workspace } from '@open-terrain/constructs/operator'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { KubeObject } from './kube/kube-object.ts'
 import { DEPLOYMENT } from './kube/resource-types.ts'

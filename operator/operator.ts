@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 
-import { DATA_SYNC_PHASES, type Policy, WORKSPACE_SNAPSHOT_PHASES } from '@open-terrain/constructs'
+import { DATA_SYNC_PHASES, type Policy, WORKSPACE_SNAPSHOT_PHASES } from '@open-terrain/constructs/operator'
 
 import { clusterCaches } from './cluster/caches.ts'
 import { NEIGHBOURS } from './cluster/neighbour-facts.ts'

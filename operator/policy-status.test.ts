@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_STATUS_NAME } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_STATUS_NAME } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { settled } from './kube/fake-clock.fixtures.ts'
 import type { KubeObject } from './kube/kube-object.ts'

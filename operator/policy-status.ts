@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_NAME, POLICY_STATUS_NAME, type Policy } from '@open-terrain/constructs'
-import { policyTexts } from '@open-terrain/constructs/operator'
+import { POLICY_NAME, POLICY_STATUS_NAME, type Policy, policyTexts } from '@open-terrain/constructs/operator'
 import { find } from './kube/find.ts'
 import { type KubeObject, keyOf } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'

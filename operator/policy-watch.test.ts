@@ -1,4 +1,4 @@
-import { POLICY_NAME } from '@open-terrain/constructs'
+import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from './kube/api-error.fixtures.ts'
 import { settled } from './kube/fake-clock.fixtures.ts'

@@ -6,7 +6,7 @@ import {
   type Policy,
   type PolicyProblem,
   parsePolicy,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { firstFew } from './base/messages.ts'
 import type { KubeObject, Raw } from './kube/kube-object.ts'
 import { CONFIG_MAP } from './kube/resource-types.ts'

@@ -6,7 +6,7 @@ import {
   parseVMDiskImageSpec,
   parseWorkspaceSnapshotSpec,
   parseWorkspaceSpec,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 

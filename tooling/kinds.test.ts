@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataSync, type Resource } from '@open-terrain/constructs'
-import { RESOURCES } from '@open-terrain/constructs/operator'
+import { dataSync, RESOURCES, type Resource } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')

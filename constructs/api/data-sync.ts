@@ -103,8 +103,6 @@ export const dataSync = defineResource({
 
 /** The spec as the operator reads it. */
 export type DataSyncSpec = z.output<typeof spec>
-/** The spec as people write it: `diskSize` may be a number of bytes. */
-export type DataSyncSpecInput = z.input<typeof spec>
 export type DataSyncVm = DataSyncSpec['vms'][number]
 
 export type ParsedDataSyncSpec = Parsed<DataSyncSpec>

@@ -7,14 +7,16 @@ export const HOST_ALIASES_MAX = 512
 
 const hostAlias = z
   .object({
-    ip: addressField('ip').describe('IPv4 or IPv6 address.'),
+    ip: addressField('ip').describe('IPv4 or IPv6 address.').meta({ example: '10.10.0.11' }),
     hostnames: z
       .array(
         matching(
           z.string().min(1).max(253),
           DNS_SUBDOMAIN,
           'must be a host name: lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
-        ).describe('One host name.'),
+        )
+          .describe('One host name.')
+          .meta({ example: 'dc1.example.com' }),
       )
       .min(1)
       .max(4)

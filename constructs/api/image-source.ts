@@ -62,24 +62,28 @@ export function imageFields(defaultOf: (field: string) => string) {
       .describe(
         `Storage class of the volume. Where nothing names one, it is the default class of the cluster. ${defaultOf('storageClass')}`,
       )
+      .meta({ example: 'gp3' })
       .optional(),
     snapshotClass: objectName()
       .describe(
         'Volume snapshot class. With one, the artifact is a VolumeSnapshot; where nothing names one, it is the volume itself. A new value takes ' +
           `a new snapshot without a download. ${defaultOf('snapshotClass')}`,
       )
+      .meta({ example: 'ebs-snapshot' })
       .optional(),
     secretRef: objectName()
       .describe(
         `Name of a Secret in the same namespace with the credentials of the source. Its keys depend on sourceType. ${credentialsText()}. ` +
           defaultOf('secretRef'),
       )
+      .meta({ example: 'images-s3' })
       .optional(),
     url: url
       .describe(
         'Where the image is. Needed unless sourceType is blank. s3 and http: https:// or http:// (S3 in path style); gcs: gs://, https:// ' +
           'or http://; registry: docker:// or oci-archive://.',
       )
+      .meta({ example: 'https://s3.us-gov-west-1.amazonaws.com/images/redblue/1.4.0/kali.qcow2' })
       .optional(),
     sourceType: z
       .enum(SOURCE_TYPES)
@@ -93,6 +97,7 @@ export function imageFields(defaultOf: (field: string) => string) {
         'Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry), in PEM. For ' +
           `registry, its keys end in ${CERTIFICATE_ENDINGS.join(' or ')}. ${defaultOf('certConfigMap')}`,
       )
+      .meta({ example: 'site-ca' })
       .optional(),
     checksum: matching(
       z.string().max(135),
@@ -102,6 +107,7 @@ export function imageFields(defaultOf: (field: string) => string) {
       .describe(
         'Checksum of the file as <algorithm>:<lower-case hexadecimal>, with md5, sha1, sha256 or sha512. Only for sourceType http.',
       )
+      .meta({ example: 'md5:9e107d9d372bb6826bd81d3542a419d6' })
       .optional(),
   }
 }

@@ -58,6 +58,7 @@ export const macAddressField = matching(
   'macAddress must be six pairs of lower-case hexadecimal digits with ":" between them, the second digit even, such as 52:54:00:12:34:56',
 )
   .describe('MAC address of the card. Default: one that follows from the machine and the network, and stays.')
+  .meta({ example: '52:54:00:12:34:56' })
   .optional()
 
 /** The fields of an interface of a guest that a machine and one of a workspace have alike. */

@@ -1,11 +1,14 @@
 /** An IPv4 or IPv6 address as a number. */
 export interface IpAddress {
+  /** 4 for IPv4, 6 for IPv6. */
   readonly family: 4 | 6
+  /** Its 32 or 128 bits as a number. */
   readonly value: bigint
 }
 
 /** An address with a prefix length, such as 10.10.0.161/24, or a network, whose address is its first one. */
 export interface IpPrefix extends IpAddress {
+  /** Bits of the network, such as 24. */
   readonly length: number
 }
 

@@ -48,6 +48,7 @@ export const LAB_ISOLATION = { namespace: 'open-terrain-nodes', label: 'pelotech
 /** Value of `LABELS.managedBy`, and the field manager's name. */
 export const MANAGER = 'open-terrain-operator'
 
+/** Annotations that people set to ask for something, and those by which the operator knows what it did. */
 export const ANNOTATIONS = {
   /** On a VMDiskImage, or on a DataSync for all its images. Set by people and pipelines: a new value requests a refresh (it is in the revision). */
   syncRequestedAt: 'pelotech.ot/sync-requested-at',

@@ -25,7 +25,9 @@ const diskName = cel(
     message: `name must not be ${TAKEN.join(', ')}: these are disks of the operator`,
     holds: (name: string) => !TAKEN.includes(name),
   },
-).describe('Name of the disk. The guest sees it as its serial number: on Linux it is /dev/disk/by-id/virtio-<name>.')
+)
+  .describe('Name of the disk. The guest sees it as its serial number: on Linux it is /dev/disk/by-id/virtio-<name>.')
+  .meta({ example: 'data' })
 
 interface DiskSource {
   readonly volume?: string | undefined

@@ -8,7 +8,7 @@ function matcher<const Kinds extends readonly [string, string]>(kinds: Kinds, wh
   return z
     .object({
       // KubeVirt says so if there is none of this name.
-      name: z.string().min(1).max(253).describe('Its name.'),
+      name: z.string().min(1).max(253).describe('Its name.').meta({ example: 'u1.medium' }),
       kind: z
         .enum(kinds)
         .describe(`${kinds[1]} is one of the namespace of the machine. Default: ${kinds[0]}.`)

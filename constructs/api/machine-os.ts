@@ -24,7 +24,12 @@ export const osFields = {
   sysprepSecretRef: z
     .object({
       // KubeVirt says so if there is none of this name.
-      name: z.string().min(1).max(253).describe('Name of the Secret, with the key Autounattend.xml or Unattend.xml.'),
+      name: z
+        .string()
+        .min(1)
+        .max(253)
+        .describe('Name of the Secret, with the key Autounattend.xml or Unattend.xml.')
+        .meta({ example: 'answers' }),
     })
     .describe('Answer file for the setup of Windows, on a CD-ROM. Default: none.')
     .optional(),

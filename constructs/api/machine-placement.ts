@@ -34,6 +34,7 @@ const tolerationFields = z.object({
     'must be the key of a taint such as example.com/lab: letters, digits, "-", "_" and ".", with a DNS name and "/" before it or without',
   )
     .describe('Key of the taint. Default: every key, which needs operator Exists.')
+    .meta({ example: 'dedicated' })
     .optional(),
   operator: z
     .enum(TOLERATION_OPERATORS)
@@ -41,6 +42,7 @@ const tolerationFields = z.object({
     .optional(),
   value: matching(z.string().max(63), MAYBE_LABEL_VALUE, VALUE_FORM)
     .describe('Value of the taint. Not with operator Exists. Default: the empty one.')
+    .meta({ example: 'labs' })
     .optional(),
   effect: z.enum(TAINT_EFFECTS).describe('Effect of the taint. Default: every effect.').optional(),
   tolerationSeconds: z
@@ -48,6 +50,7 @@ const tolerationFields = z.object({
     .min(0)
     .max(2 ** 31 - 1)
     .describe('Seconds that the taint is tolerated. Only with effect NoExecute. Default: for ever.')
+    .meta({ example: 300 })
     .optional(),
 })
 
@@ -83,10 +86,10 @@ const toleration = cel(
 export const placementFields = (who: string) => ({
   nodeSelector: cel(
     textMap(
-      z.string().max(63).describe('Value of the label. Quote numbers, true and false.'),
+      z.string().max(63).describe('Value of the label. Quote numbers, true and false.').meta({ example: 'a' }),
       { entries: SELECTORS_MAX, key: KEY_MAX },
       `Labels of the nodes that the ${who} may run on: a node must have all of them. A change takes effect at the next start. Default: any node.`,
-    ),
+    ).meta({ example: { 'topology.kubernetes.io/zone': 'a' } }),
     // On the map: of a rule on a value, the API server and zod would name the field differently.
     {
       rule: `self.all(key, ${celMatches('self[key]', MAYBE_LABEL_VALUE)})`,

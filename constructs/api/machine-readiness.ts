@@ -23,6 +23,7 @@ const readinessFields = z.object({
     .describe(
       'Seconds that the guest has until it answers, from its start or from when it last did. Then the machine is Failed until it answers; it is not restarted. Default: the policy key vmProvisionTimeout.',
     )
+    .meta({ example: 600 })
     .optional(),
 })
 

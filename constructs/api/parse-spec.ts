@@ -1,22 +1,9 @@
 import { z } from 'zod'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { mayBeShown, withValue } from './message-value.ts'
+import type { Parsed, SpecProblem } from './spec-problem.ts'
 
-export interface SpecProblem {
-  /** Path of the field as the API server writes it, such as `spec.url` or `spec.users[0].name`. */
-  readonly path: string
-  /** The rule in words and, unless it may be secret, the value that breaks it. */
-  readonly message: string
-}
-
-export type Parsed<Spec> =
-  | { readonly ok: true; readonly spec: Spec }
-  | { readonly ok: false; readonly problems: readonly SpecProblem[] }
-
-/** All problems as one message for people. */
-export function problemsText(problems: readonly SpecProblem[]): string {
-  return problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
-}
+export { type Parsed, problemsText, type SpecProblem } from './spec-problem.ts'
 
 /** Validates a spec from any source. Returns at most one problem per field. Drops unknown fields. Never throws. */
 export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown): Parsed<z.output<Schema>> {

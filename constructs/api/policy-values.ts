@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
 import { IMAGE_URL_WORDS, unknownWords } from './image-url-template.ts'
+import { RECLAIM_POLICIES } from './policy-fields.ts'
 import { parseQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import { isUrlPrefix } from './source-url.ts'
-import { RECLAIM_POLICIES } from './vm-disk-image.ts'
 
 /** Schemas for the values of the policy, which are strings in a ConfigMap. */
 

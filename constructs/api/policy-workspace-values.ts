@@ -3,6 +3,7 @@ import { imageReference } from './image-reference.ts'
 import { isAttachment } from './interface-words.ts'
 import { parseCidr } from './ip-address.ts'
 import { isOverrideEntry } from './overrides.ts'
+import { CONTAINER_DEVICES, SERVICE_TYPES } from './policy-fields.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
 import { DNS_LABEL } from './shared.ts'
 
@@ -67,10 +68,6 @@ export const playerImage = imageReference('').refine((text) => /^[a-z0-9]/.test(
   error: 'must be the reference of a container image such as registry.example.com/ansible:2.19, with small letters',
 })
 
-/** How a Service of a workspace can be reached. Nobody can have one with a name or an address elsewhere. */
-export const SERVICE_TYPES = ['ClusterIP', 'NodePort', 'LoadBalancer'] as const
-export type ServiceType = (typeof SERVICE_TYPES)[number]
-
 /** A text with some of these words, in their order, whatever that of the text is. */
 function someOf<Word extends string>(words: readonly Word[]) {
   return namesThat((name) => words.some((word) => word === name), `some of ${words.join(', ')}`).transform(
@@ -79,10 +76,6 @@ function someOf<Word extends string>(words: readonly Word[]) {
 }
 
 export const serviceTypes = someOf(SERVICE_TYPES)
-
-/** Devices of a node that containers may have without being privileged: those that virt-handler of KubeVirt offers as resources. */
-export const CONTAINER_DEVICES = ['kvm', 'tun', 'vhost-net'] as const
-export type ContainerDevice = (typeof CONTAINER_DEVICES)[number]
 
 export const containerDevices = someOf(CONTAINER_DEVICES)
 

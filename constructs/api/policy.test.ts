@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BAD_QUOTAS } from './policy.fixtures.ts'
-import {
-  isUrlAllowed,
-  POLICY_DEFAULTS,
-  POLICY_KEYS,
-  POLICY_SCHEMA,
-  type Policy,
-  parsePolicy,
-  policyDefaultText,
-} from './policy.ts'
+import { isUrlAllowed, POLICY_DEFAULTS, POLICY_KEYS, type Policy, parsePolicy, policyDefaultText } from './policy.ts'
+import { POLICY_SCHEMA } from './policy-schema.ts'
 
 /** Differs from the defaults in every field that the tests look at. */
 const LAST_GOOD: Policy = {

@@ -1,4 +1,4 @@
-import type { WorkspaceSpecInput } from './workspace.ts'
+import type { WorkspaceSpecInput } from '../authoring/spec-props.ts'
 
 /** As the proposal of the Workspace shows it, in full. */
 export const PROPOSED_WORKSPACE = {

@@ -3,16 +3,13 @@ import { cel, celMatches } from '../schema/cel.ts'
 import { DURATION_PATTERN } from './duration.ts'
 
 export { cel, listMap } from '../schema/cel.ts'
+export { GROUP, VERSION } from './group.ts'
 
 /** A string that matches the pattern. With the keyword `pattern`, people would only see the pattern when they break it. */
 export function matching(schema: z.ZodString, pattern: string, message: string): z.ZodString {
   const form = new RegExp(pattern)
   return cel(schema, { rule: celMatches('self', pattern), message, holds: (value: string) => form.test(value) })
 }
-
-/** API group of all Open Terrain kinds. */
-export const GROUP = 'pelotech.ot'
-export const VERSION = 'v1alpha1'
 
 /** As Kubernetes has it, in half of the characters: the cost of a rule grows with them. Its length is checked elsewhere. */
 export const DNS_SUBDOMAIN = '^[a-z0-9]+((-+|[.])[a-z0-9]+)*$'

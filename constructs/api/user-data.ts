@@ -79,11 +79,14 @@ export const userDataFields = {
         'else that it knows by its first line. For users, host name and network, the other fields hold. Read at the first start. Everyone who may read the object ' +
         'can read it. Default: none.',
     )
+    .meta({ example: '#cloud-config\npackages: [tmux]\n' })
     .optional(),
   userDataSecretRef: z
     .object({
-      name: objectName().describe('Name of the Secret, in the namespace of the machine.'),
-      key: dataKey('Secret').describe('Key in the Secret whose value is the data.'),
+      name: objectName()
+        .describe('Name of the Secret, in the namespace of the machine.')
+        .meta({ example: 'first-start' }),
+      key: dataKey('Secret').describe('Key in the Secret whose value is the data.').meta({ example: 'user-data' }),
     })
     .describe('Where the data for cloud-init is, instead of userData.')
     .optional(),

@@ -60,27 +60,31 @@ const route = z
       PATTERNS.network,
       'to must be a network in CIDR form such as 172.26.0.0/15 or 0.0.0.0/0',
     ).describe('Network that the route leads to, in CIDR form, such as 172.26.0.0/15; 0.0.0.0/0 and ::/0 are all.'),
-    via: address('via').describe(
-      'Address that packets are sent to. A route over an address that is not in the network of the interface, or is its own, is left out.',
-    ),
+    via: address('via')
+      .describe(
+        'Address that packets are sent to. A route over an address that is not in the network of the interface, or is its own, is left out.',
+      )
+      .meta({ example: '10.10.0.1' }),
   })
   .describe('One route.')
 
 const interfaceFields = z
   .object({
-    network: dnsLabel().describe(
-      'Name of the NetworkAttachmentDefinition in the namespace of the virtual machine, or, without an address, pod: the pod network of Kubernetes.',
-    ),
+    network: dnsLabel()
+      .describe(
+        'Name of the NetworkAttachmentDefinition in the namespace of the virtual machine, or, without an address, pod: the pod network of Kubernetes.',
+      )
+      .meta({ example: 'mgmt' }),
     attach: attachField(
       'An existing NetworkAttachmentDefinition, also of another namespace, in place of the one that network names. network is then only the name of the interface.',
-    ),
+    ).meta({ example: 'vlans/vlan-100' }),
     ipAddress: ipAddress
       .describe(
         'Static address of the guest in CIDR form, IPv4 or IPv6, such as 10.10.0.161/24: the address, then the length of its network.',
       )
       .optional(),
     ipAddresses: z
-      .array(ipAddress.describe('One address in CIDR form.'))
+      .array(ipAddress.describe('One address in CIDR form.').meta({ example: '10.10.0.161/24' }))
       .min(1)
       .max(IP_ADDRESSES_MAX)
       .describe('Static addresses of the guest in place of ipAddress, such as one of IPv4 and one of IPv6.')
@@ -97,7 +101,7 @@ const interfaceFields = z
       )
       .optional(),
     nameservers: z
-      .array(address('a name server').describe('Address of one name server.'))
+      .array(address('a name server').describe('Address of one name server.').meta({ example: '10.10.0.7' }))
       .max(NAMESERVERS_MAX)
       .describe('Name servers that the guest asks over this interface, which needs a static address. Default: none.')
       .optional(),

@@ -33,8 +33,10 @@ function line(field: string, max: number): z.ZodString {
 
 const passwordSecretRef = z
   .object({
-    name: objectName().describe('Name of the Secret, in the namespace of the virtual machine.'),
-    key: dataKey('Secret').describe('Key in the Secret whose value is the password.'),
+    name: objectName()
+      .describe('Name of the Secret, in the namespace of the virtual machine.')
+      .meta({ example: 'students' }),
+    key: dataKey('Secret').describe('Key in the Secret whose value is the password.').meta({ example: 'alice' }),
   })
   .describe('Where the password is, instead of plain_text_passwd.')
 
@@ -51,6 +53,7 @@ const userFields = (limits: UserLimits) =>
     ),
     plain_text_passwd: line('plain_text_passwd', 256)
       .describe('Password. Everyone who may read the virtual machine can read it: prefer passwordSecretRef.')
+      .meta({ example: 'Summer-2026' })
       .optional(),
     passwordSecretRef: passwordSecretRef.optional(),
     lock_passwd: maybeFlag(
@@ -73,7 +76,9 @@ const userFields = (limits: UserLimits) =>
           message:
             'ssh_authorized_keys must hold public keys in one line of ASCII each, such as ssh-ed25519 AAAA... comment',
           holds: (key: string) => new RegExp(PATTERNS.sshKey).test(key),
-        }).describe('One public key, as in the file authorized_keys.'),
+        })
+          .describe('One public key, as in the file authorized_keys.')
+          .meta({ example: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIO alice' }),
       )
       .max(limits.keys)
       .describe('Public keys that the user may log in with.')

@@ -51,11 +51,12 @@ const resources = z
   .optional()
 
 const imageRef = z.object({
-  name: objectName().describe('Name of the VMDiskImage.'),
+  name: objectName().describe('Name of the VMDiskImage.').meta({ example: 'redblue-1.4.0-kali' }),
   namespace: dnsLabel()
     .describe(
       'Its namespace. Another one needs the right to use the image there. Default: that of the virtual machine.',
     )
+    .meta({ example: 'vmdi-farm' })
     .optional(),
 })
 const vmDiskImageRef = imageRef.describe('The VMDiskImage that the root disk is cloned from.')
@@ -70,7 +71,10 @@ const specFields = z.object({
   version: labelTextField(
     "Version of this machine, such as 2.1.0; quote a number. A label of KubeVirt's machine, its instance and its pod.",
   ).optional(),
-  name: dnsLabel().describe('Host name of the guest. Default: the name of the virtual machine.').optional(),
+  name: dnsLabel()
+    .describe('Host name of the guest. Default: the name of the virtual machine.')
+    .meta({ example: 'kali' })
+    .optional(),
   ignoreOnDeploy: maybeFlag(
     'True: only the image is ensured, no machine is created; one that exists stays. Default: false.',
   ),
@@ -90,9 +94,11 @@ const specFields = z.object({
   ...matcherFields,
   resources,
   disks: disksField(
-    objectName().describe(
-      'Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it.',
-    ),
+    objectName()
+      .describe(
+        'Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it.',
+      )
+      .meta({ example: 'evidence' }),
     {
       vmDiskImageRef: imageRef
         .describe('A VMDiskImage: the disk is a clone of it. The machine waits for the image, which must exist.')
@@ -108,6 +114,7 @@ const specFields = z.object({
       'Machines and pods of the namespace with the same node group run on one node, as networks that are Linux bridges of a node need it. Default: ' +
         'none, any node will do.',
     )
+    .meta({ example: 'redblue' })
     .optional(),
   vmDiskImageRef,
   vmDiskImageTemplate: vmDiskImage.spec
@@ -173,8 +180,6 @@ export const virtualMachine = defineResource({
 
 /** The spec as the operator reads it. */
 export type VirtualMachineSpec = z.output<typeof spec>
-/** The spec as people write it: `cpu`, `memory` and `diskSize` may be whole numbers. */
-export type VirtualMachineSpecInput = z.input<typeof spec>
 export type VirtualMachineUser = NonNullable<VirtualMachineSpec['users']>[number]
 export type VirtualMachineDisk = NonNullable<VirtualMachineSpec['disks']>[number]
 export type VirtualMachineInterface = NonNullable<VirtualMachineSpec['interfaces']>[number]

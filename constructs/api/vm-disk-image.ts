@@ -4,10 +4,12 @@ import { ageColumn, MESSAGE_COLUMN, phaseColumn, queueColumns, reasonColumn } fr
 import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { shortHash } from './names.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
+import { RECLAIM_POLICIES } from './policy-fields.ts'
 import { parseQuantity } from './quantity.ts'
 import { cel, duration, GROUP, maybeFlag, text, VERSION } from './shared.ts'
 import { vmDiskImageStatus } from './vm-disk-image-status.ts'
 
+export { RECLAIM_POLICIES, type ReclaimPolicy } from './policy-fields.ts'
 export { SOURCE_TYPES, type SourceType } from './source-type.ts'
 export { REASON_HELP, REASONS, type Reason } from './vm-disk-image-reasons.ts'
 export {
@@ -19,15 +21,13 @@ export {
   type VMDiskImageStatus,
 } from './vm-disk-image-status.ts'
 
-export const RECLAIM_POLICIES = ['Retain', 'Delete'] as const
-export type ReclaimPolicy = (typeof RECLAIM_POLICIES)[number]
-
 const specFields = z.object({
   ...imageFields(policyDefault),
   name: text('name', 253)
     .describe(
       'Display name, for example the name of the machine that uses the image. It is a column of kubectl get -o wide, and the label pelotech.ot/name of the objects that are created for the image. It has no other effect.',
     )
+    .meta({ example: 'kali' })
     .optional(),
   reclaimPolicy: z
     .enum(RECLAIM_POLICIES)
@@ -127,8 +127,6 @@ export const vmDiskImage = defineResource({
 
 /** The spec as the operator reads it. */
 export type VMDiskImageSpec = z.output<typeof spec>
-/** The spec as people write it: `diskSize` may be a number of bytes. */
-export type VMDiskImageSpecInput = z.input<typeof spec>
 
 export type ParsedSpec = Parsed<VMDiskImageSpec>
 

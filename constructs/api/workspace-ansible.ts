@@ -14,22 +14,27 @@ export const ansibleField = z
   .object({
     image: imageReference(
       'Image with ansible-playbook and the roles. Default: that of the policy key ansibleImage, unless a container mounts the volume ansible. Without one, nobody plays the roles.',
-    ).optional(),
+    )
+      .meta({ example: 'registry.example.com/ansible:2.19' })
+      .optional(),
     pullSecrets: z
-      .array(objectName().describe('Name of one Secret.'))
+      .array(objectName().describe('Name of one Secret.').meta({ example: 'registry-login' }))
       .max(WORKSPACE_LIMITS.pullSecrets)
       .describe('Secrets with the logins for the image. Default: none.')
       .optional(),
     sshKeySecretRef: z
       .object({
-        name: dnsLabel().describe('Name of the Secret.'),
-        key: dataKey('Secret', 63).describe('Key whose value is the private key.'),
+        name: dnsLabel().describe('Name of the Secret.').meta({ example: 'ansible' }),
+        key: dataKey('Secret', 63).describe('Key whose value is the private key.').meta({ example: 'id_ed25519' }),
       })
       .describe(
         'Private key, in the namespace of the workspace, of the first user with ssh_authorized_keys. Default: none; the first user with passwordSecretRef logs in with that.',
       )
       .optional(),
-    timeout: duration().describe('How long the roles of one machine may take. Default: 30m.').optional(),
+    timeout: duration()
+      .describe('How long the roles of one machine may take. Default: 30m.')
+      .meta({ example: '45m' })
+      .optional(),
   })
   .describe('Who plays the roles of the machines, and how. Default: see image.')
 

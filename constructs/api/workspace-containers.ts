@@ -3,7 +3,7 @@ import { type CelRule, celMatches } from '../schema/cel.ts'
 import { imageReference } from './image-reference.ts'
 import { placementFields } from './machine-placement.ts'
 import { overridesField, POD_OVERRIDES_HELP } from './overrides.ts'
-import { CONTAINER_DEVICES } from './policy-workspace-values.ts'
+import { CONTAINER_DEVICES } from './policy-fields.ts'
 import { parseMilliQuantity, QUANTITY_PATTERN } from './quantity.ts'
 import {
   cel,
@@ -71,7 +71,8 @@ const volumeMount = z
       .string()
       .min(1)
       .max(63)
-      .describe('Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace.'),
+      .describe('Name of one of spec.volumes, or ansible: the inventory and the plays of the workspace.')
+      .meta({ example: 'config' }),
     containerPath: absolutePath('containerPath').describe('Where the volume is in the container, such as /config.'),
     readOnly: maybeFlag('True: the container cannot write to it. Default: false; ansible is always read-only.'),
     subPath: relativePath('subPath')
@@ -82,11 +83,11 @@ const volumeMount = z
 
 const portMapping = z
   .object({
-    containerPort: port('Port that the container listens on.'),
+    containerPort: port('Port that the container listens on.').meta({ example: 53 }),
     protocol: z.enum(PROTOCOLS).describe('tcp, udp or sctp. Default: tcp.').optional(),
-    hostPort: port(
-      'Port of the node that leads to it, where the policy key allowHostPorts is true. Default: none.',
-    ).optional(),
+    hostPort: port('Port of the node that leads to it, where the policy key allowHostPorts is true. Default: none.')
+      .meta({ example: 53 })
+      .optional(),
   })
   .describe('One port that may be reached from outside the workspace.')
 
@@ -97,15 +98,17 @@ const POD_FIELDS = ['metadata.name', 'metadata.namespace', 'spec.nodeName', 'sta
 const keyOf = (kind: 'Secret' | 'ConfigMap', what: string, instead = '') =>
   z
     .object({
-      name: dnsLabel().describe(`Name of the ${kind}, in the namespace of the workspace.`),
-      key: dataKey(kind, REF_MAX).describe(`Key whose value is ${what}.`),
+      name: dnsLabel()
+        .describe(`Name of the ${kind}, in the namespace of the workspace.`)
+        .meta({ example: 'settings' }),
+      key: dataKey(kind, REF_MAX).describe(`Key whose value is ${what}.`).meta({ example: 'password' }),
     })
     .describe(`A key of a ${kind} in the namespace of the workspace${instead}.`)
     .optional()
 
 const wholeObject = (kind: 'Secret' | 'ConfigMap') =>
   z
-    .object({ name: z.string().min(1).max(REF_MAX).describe('Its name.') })
+    .object({ name: z.string().min(1).max(REF_MAX).describe('Its name.').meta({ example: 'app' }) })
     .describe(`A ${kind} in the namespace.`)
     .optional()
 
@@ -140,6 +143,7 @@ const envSourceFields = z.object({
     'must begin the name of a variable, such as DB_',
   )
     .describe('Text before each key. Default: none.')
+    .meta({ example: 'DB_' })
     .optional(),
 })
 
@@ -170,8 +174,12 @@ const envFields = z.object({
     z.string().min(1).max(128),
     '^[-._a-zA-Z][-._a-zA-Z0-9]*$',
     'must be the name of an environment variable: letters, digits, "_", "-" and ".", with no digit first',
-  ).describe('Name of the variable.'),
-  value: maybeText(4096, 'Its value: a text, so quote numbers, true and false. Default: the empty text.'),
+  )
+    .describe('Name of the variable.')
+    .meta({ example: 'LOG_LEVEL' }),
+  value: maybeText(4096, 'Its value: a text, so quote numbers, true and false. Default: the empty text.').meta({
+    example: 'debug',
+  }),
   valueFrom: valueFrom.optional(),
 })
 
@@ -186,7 +194,9 @@ const fileFields = z.object({
   path: absolutePath('path').describe(
     'Where the file is in the container, such as /etc/app/app.conf. A folder where all keys are files.',
   ),
-  content: maybeText(CONTENT_MAX, 'What is in the file. Everyone who may read the workspace can read it.'),
+  content: maybeText(CONTENT_MAX, 'What is in the file. Everyone who may read the workspace can read it.').meta({
+    example: 'listen 53\n',
+  }),
   secretKeyRef: keyOf('Secret', 'the content of the file', ', instead of content'),
   ...wholeObjects,
   mode: matching(z.string().min(3).max(4), '^0?[0-7]{3}$', "mode must be three octal digits in quotes, such as '0644'")
@@ -206,7 +216,7 @@ const probeFields = z.object({
   exec: z
     .object({
       command: z
-        .array(z.string().max(WORD_MAX).describe('One word.'))
+        .array(z.string().max(WORD_MAX).describe('One word.').meta({ example: 'healthy' }))
         .min(1)
         .max(WORKSPACE_LIMITS.words)
         .describe('Program and arguments. Exit code 0 is success.'),
@@ -216,7 +226,7 @@ const probeFields = z.object({
   httpGet: z
     .object({
       path: maybeText(512, 'Path and query, such as /healthz. Default: /.'),
-      port: port('Port of the container, on the pod network.'),
+      port: port('Port of the container, on the pod network.').meta({ example: 8080 }),
       scheme: z
         .enum(['HTTP', 'HTTPS'])
         .describe('HTTP or HTTPS, whose certificate is not checked. Default: HTTP.')
@@ -225,13 +235,15 @@ const probeFields = z.object({
     .describe('A request that is answered with a status from 200 to 399.')
     .optional(),
   tcpSocket: z
-    .object({ port: port('Port of the container, on the pod network.') })
+    .object({ port: port('Port of the container, on the pod network.').meta({ example: 8080 }) })
     .describe('A port that takes connections.')
     .optional(),
-  initialDelaySeconds: seconds(0, 'Seconds from the start of the container to the first try. Default: 0.'),
-  periodSeconds: seconds(1, 'Seconds between two tries. Default: 10.'),
-  timeoutSeconds: seconds(1, 'Seconds that one try may take. Default: 1.'),
-  failureThreshold: seconds(1, 'Failed tries in a row that count as a failure. Default: 3.'),
+  initialDelaySeconds: seconds(0, 'Seconds from the start of the container to the first try. Default: 0.').meta({
+    example: 5,
+  }),
+  periodSeconds: seconds(1, 'Seconds between two tries. Default: 10.').meta({ example: 30 }),
+  timeoutSeconds: seconds(1, 'Seconds that one try may take. Default: 1.').meta({ example: 5 }),
+  failureThreshold: seconds(1, 'Failed tries in a row that count as a failure. Default: 3.').meta({ example: 5 }),
 })
 
 const probe = (description: string) =>
@@ -241,7 +253,13 @@ const probe = (description: string) =>
 
 const words = (description: string) =>
   z
-    .array(z.string().max(WORD_MAX).describe('One word. $(NAME) is replaced by the value of the variable NAME.'))
+    .array(
+      z
+        .string()
+        .max(WORD_MAX)
+        .describe('One word. $(NAME) is replaced by the value of the variable NAME.')
+        .meta({ example: '--verbose' }),
+    )
     .max(WORKSPACE_LIMITS.words)
     .describe(description)
     .optional()
@@ -293,16 +311,17 @@ const resources = cel(resourceFields, ...withinLimits).describe(
 )
 
 const program = {
-  name: dnsLabel().describe('Name of the container.'),
+  name: dnsLabel().describe('Name of the container.').meta({ example: 'bind' }),
   image: imageReference('Container image, such as ghcr.io/demo/demo-containers/demo-app:1.0.2.'),
   resources: resources.optional(),
   command: words('Program to run, instead of the entrypoint of the image. Default: that of the image.'),
   args: words('Its arguments. Default: those of the image, unless command is set.'),
   workingDir: matching(z.string().min(1).max(256), '^/', 'workingDir must be an absolute path such as /app')
     .describe('Directory in which the program starts. Default: that of the image.')
+    .meta({ example: '/app' })
     .optional(),
-  runAsUser: id('User id of the program. Default: that of the image.'),
-  runAsGroup: id('Group id of the program. Default: that of the user.'),
+  runAsUser: id('User id of the program. Default: that of the image.').meta({ example: 1000 }),
+  runAsGroup: id('Group id of the program. Default: that of the user.').meta({ example: 1000 }),
 }
 
 const surroundings = {
@@ -363,20 +382,20 @@ const container = z
   .describe('One container.')
 
 const containerClusterFields = z.object({
-  name: memberName().describe('Name of the cluster: of its Deployment, and its host name.'),
-  hostname: dnsLabel().describe('Host name of its containers. Default: name.').optional(),
+  name: memberName().describe('Name of the cluster: of its Deployment, and its host name.').meta({ example: 'dns' }),
+  hostname: dnsLabel().describe('Host name of its containers. Default: name.').meta({ example: 'ns1' }).optional(),
   aliases: aliasesField,
   ignoreOnDeploy: maybeFlag('True: its containers are not created; what exists stays. Default: false.'),
   dependsOn: dependsOnField,
   pullSecrets: z
-    .array(objectName().describe('Name of one Secret.'))
+    .array(objectName().describe('Name of one Secret.').meta({ example: 'registry-login' }))
     .max(WORKSPACE_LIMITS.pullSecrets)
     .describe(
       'Secrets of type kubernetes.io/dockerconfigjson, in the namespace of the workspace, with the logins for private images. Default: none.',
     )
     .optional(),
   ...placementFields('pod'),
-  fsGroup: id('Group id that can write to the volumes. Default: they belong to root.'),
+  fsGroup: id('Group id that can write to the volumes. Default: they belong to root.').meta({ example: 1000 }),
   interfaces: podInterfaces.optional(),
   initContainers: listMap(
     z.array(initContainer).max(WORKSPACE_LIMITS.initContainers),

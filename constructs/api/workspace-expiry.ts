@@ -19,6 +19,7 @@ export const expiryFields = {
     .describe(
       'How long the workspace lasts, from its creation, or from a later change of this. expiresAt comes first. Default: the policy key workspaceLifetime.',
     )
+    .meta({ example: '72h' })
     .optional(),
   expiresAt: matching(z.string().max(40), TIME_PATTERN, 'must be a time such as 2026-01-31T18:00:00Z')
     .describe('When the workspace ends, such as 2026-01-31T18:00:00Z. A later time extends it.')

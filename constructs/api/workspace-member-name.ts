@@ -16,14 +16,14 @@ export function memberName(): z.ZodString {
 
 /** Whether they are host names, and of no other member, the operator says: the API server has no budget left for such rules. */
 export const aliasesField = z
-  .array(z.string().max(253).describe('Host name.'))
+  .array(z.string().max(253).describe('Host name.').meta({ example: 'www' }))
   .max(WORKSPACE_LIMITS.aliases)
   .describe('Further names that it is known by with names: hosts.')
   .optional()
 
 /** Who has to be Ready before a member is created. Whether they exist, and wait for each other, the operator says. */
 export const dependsOnField = z
-  .array(z.string().max(63).describe('Its name.'))
+  .array(z.string().max(63).describe('Its name.').meta({ example: 'router' }))
   .max(WORKSPACE_LIMITS.dependsOn)
   .describe('Members that must be Ready before it is created.')
   .optional()

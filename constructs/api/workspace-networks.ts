@@ -18,14 +18,16 @@ const route = z
     destinationNetworkCidr: destinationCidr().describe(
       'Network that the route leads to, such as 172.26.0.0/15; 0.0.0.0/0 is all that no other route names.',
     ),
-    nextHopIpAddress: addressField('nextHopIpAddress').describe(
-      'Address in this network that packets are sent to. On the machine whose own address it is, the route is left out.',
-    ),
+    nextHopIpAddress: addressField('nextHopIpAddress')
+      .describe(
+        'Address in this network that packets are sent to. On the machine whose own address it is, the route is left out.',
+      )
+      .meta({ example: '10.10.0.1' }),
   })
   .describe('One route.')
 
 const networkFields = z.object({
-  name: dnsLabel().describe('Name of the network, which interfaces refer to.'),
+  name: dnsLabel().describe('Name of the network, which interfaces refer to.').meta({ example: 'mgmt' }),
   attach: attachField(
     'An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100 for a VLAN of the site. Nothing is made for it. Who else is on it reaches the members.',
   ),
@@ -35,7 +37,13 @@ const networkFields = z.object({
         'alone. Its members have any addresses, of IPv4 and IPv6, or none.',
     )
     .optional(),
-  cidrs: cel(z.array(networkCidr().describe('One of them, as cidr is written.')).min(1).max(2), familiesDiffer)
+  cidrs: cel(
+    z
+      .array(networkCidr().describe('One of them, as cidr is written.').meta({ example: '10.10.0.0/24' }))
+      .min(1)
+      .max(2),
+    familiesDiffer,
+  )
     .describe('In place of cidr for both kinds of addresses (dual stack): one of IPv4 and one of IPv6.')
     .optional(),
   rangeGateway: addressField('rangeGateway')
@@ -43,6 +51,7 @@ const networkFields = z.object({
       'Address of the gateway. A member of this network must have it, because nobody else is on the network. It is the default route of everything with an interface ' +
         'on this network, where routes has no default route.',
     )
+    .meta({ example: '10.10.0.1' })
     .optional(),
   routes: z
     .array(route)
@@ -53,7 +62,11 @@ const networkFields = z.object({
   nameservers: z
     .object({
       addresses: z
-        .array(addressField('addresses').describe('Address of one name server. It may be in another network.'))
+        .array(
+          addressField('addresses')
+            .describe('Address of one name server. It may be in another network.')
+            .meta({ example: '10.10.0.7' }),
+        )
         .max(WORKSPACE_LIMITS.nameservers)
         .describe('Name servers, the first one asked first.'),
     })
@@ -79,7 +92,7 @@ const interfaceFields = (alone: string) => ({
     )
     .optional(),
   ipAddresses: z
-    .array(interfaceAddress().describe('One address in CIDR form.'))
+    .array(interfaceAddress().describe('One address in CIDR form.').meta({ example: '10.10.0.161/24' }))
     .min(1)
     .max(IP_ADDRESSES_MAX)
     .describe('Static addresses in place of ipAddress.')
@@ -92,9 +105,9 @@ export const machineInterfaces = cel(
     .array(
       cel(
         z.object({
-          network: dnsLabel().describe(
-            'Name of one of spec.networks, or, without an address, pod: the pod network of Kubernetes.',
-          ),
+          network: dnsLabel()
+            .describe('Name of one of spec.networks, or, without an address, pod: the pod network of Kubernetes.')
+            .meta({ example: 'mgmt' }),
           ...interfaceFields('the guest asks a DHCP server on the network, see addressing'),
           ...guestInterfaceFields,
         }),
@@ -115,7 +128,7 @@ export const podInterfaces = cel(
     .array(
       cel(
         z.object({
-          network: dnsLabel().describe('Name of one of spec.networks.'),
+          network: dnsLabel().describe('Name of one of spec.networks.').meta({ example: 'mgmt' }),
           ...interfaceFields('none, what runs in the containers gives the interface one'),
           macAddress: macAddressField,
         }),

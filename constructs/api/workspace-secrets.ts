@@ -31,12 +31,15 @@ const generated = z
       z.string().min(1).max(253),
       '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$',
       'must be a key of a Secret: letters, digits, "-", "_" and ".", and no "." first',
-    ).describe('Key of the Secret whose value is made.'),
+    )
+      .describe('Key of the Secret whose value is made.')
+      .meta({ example: 'alice' }),
     length: z
       .int()
       .min(8)
       .max(128)
       .describe(`Characters of the value, from 8 to 128. Default: ${GENERATED_LENGTH}.`)
+      .meta({ example: 12 })
       .optional(),
   })
   .describe('One random value.')
@@ -44,8 +47,12 @@ const generated = z
 /** A name that no object can have is no name of a Secret that is there: the operator says so, which costs the API server no rule. */
 const source = z
   .object({
-    namespace: z.string().max(63).describe('One that the policy key sharedSecretNamespaces lists.'),
-    name: z.string().max(253).describe('Its name.'),
+    namespace: z
+      .string()
+      .max(63)
+      .describe('One that the policy key sharedSecretNamespaces lists.')
+      .meta({ example: 'registry-logins' }),
+    name: z.string().max(253).describe('Its name.').meta({ example: 'registry-login' }),
   })
   .describe(
     'It is a copy of this one, and follows it. Its owner labels it pelotech.ot/shared: "true"; who writes this needs the right to get it.',
@@ -56,7 +63,9 @@ const fields = z.object({
     rule: `!self.endsWith('${OF_MACHINES}')`,
     message: `name must not end with ${OF_MACHINES}: Secrets with such names have the cloud-init data of machines`,
     holds: (name: string) => !name.endsWith(OF_MACHINES),
-  }).describe('Name of the Secret in the namespace of the workspace.'),
+  })
+    .describe('Name of the Secret in the namespace of the workspace.')
+    .meta({ example: 'students' }),
   generate: listMap(
     z.array(generated).min(1).max(WORKSPACE_LIMITS.secretKeys),
     'key',

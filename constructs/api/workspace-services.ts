@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
-import { SERVICE_TYPES } from './policy-workspace-values.ts'
+import { SERVICE_TYPES } from './policy-fields.ts'
 import { cel, dnsLabel, listMap, matching } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 
@@ -33,9 +33,10 @@ const port = z
     })
       .describe('Name of the port, for programs that look it up. Default: such as tcp-80.')
       .optional(),
-    port: portNumber().describe('Port of the Service, from 1 to 65535.'),
+    port: portNumber().describe('Port of the Service, from 1 to 65535.').meta({ example: 80 }),
     targetPort: portNumber()
       .describe('Port that the member listens on, from 1 to 65535. Default: that of port.')
+      .meta({ example: 8080 })
       .optional(),
     protocol: z.enum(SERVICE_PROTOCOLS).describe('TCP or UDP. Default: TCP.').optional(),
   })
@@ -84,10 +85,14 @@ const service = z
       z.string().min(1).max(63),
       '^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$',
       'must be lower-case letters, digits and "-", at most 63, with a letter first and a letter or digit last',
-    ).describe('Name of the Service, by which pods of the cluster reach it: <name>.<workspace>.svc.'),
-    member: dnsLabel().describe(
-      'Name of the machine or the container cluster that answers. A machine must be on the pod network, as it is without interfaces.',
-    ),
+    )
+      .describe('Name of the Service, by which pods of the cluster reach it: <name>.<workspace>.svc.')
+      .meta({ example: 'web' }),
+    member: dnsLabel()
+      .describe(
+        'Name of the machine or the container cluster that answers. A machine must be on the pod network, as it is without interfaces.',
+      )
+      .meta({ example: 'kali' }),
     ports: cel(
       z
         .array(port)

@@ -24,14 +24,19 @@ export const SNAPSHOT_DEADLINE = '5m'
 
 const spec = cel(
   z.object({
-    description: text('description', 253).describe('What this point in time is, for people.').optional(),
+    description: text('description', 253)
+      .describe('What this point in time is, for people.')
+      .meta({ example: 'before the exam' })
+      .optional(),
     snapshotClass: objectName()
       .describe(
         'Volume snapshot class of the snapshots of spec.volumes. Default: the default class of the cluster for their driver. KubeVirt chooses that of the disks of machines itself.',
       )
+      .meta({ example: 'ebs-snapshot' })
       .optional(),
     failureDeadline: duration()
       .describe(`How long a snapshot may take until it has failed. 0s: without a limit. Default: ${SNAPSHOT_DEADLINE}.`)
+      .meta({ example: '10m' })
       .optional(),
   }),
   {
@@ -79,8 +84,6 @@ export const workspaceSnapshot = defineResource({
 
 /** The spec as the operator reads it. */
 export type WorkspaceSnapshotSpec = z.output<typeof spec>
-/** The spec as people write it. */
-export type WorkspaceSnapshotSpecInput = z.input<typeof spec>
 
 export type ParsedWorkspaceSnapshotSpec = Parsed<WorkspaceSnapshotSpec>
 

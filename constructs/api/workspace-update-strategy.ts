@@ -17,7 +17,8 @@ export const updateStrategyField = z
       .min(1)
       .max(WORKSPACE_LIMITS.vms)
       .describe('With Recreate: how many machines may be not Ready at once. Default: 1.')
+      .meta({ example: 2 })
       .optional(),
   })
-  .describe('How a new version reaches machines that exist.')
+  .describe('How a new version reaches machines that exist. Default: OnRequest.')
   .optional()

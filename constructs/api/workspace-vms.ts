@@ -27,7 +27,9 @@ const role = z
     ).describe('Name of the role, such as linuxRouter.'),
     variables: jsonObject(
       'Variables of the role: any fields with any values, which are kept as they are. Default: none.',
-    ).optional(),
+    )
+      .meta({ example: { forward: true } })
+      .optional(),
   })
   .describe('One role.')
 
@@ -49,7 +51,9 @@ const ansible = z
   )
 
 const vmFields = z.object({
-  name: memberName().describe('Name of the machine: of its VirtualMachine and its host name.'),
+  name: memberName()
+    .describe('Name of the machine: of its VirtualMachine and its host name.')
+    .meta({ example: 'kali' }),
   aliases: aliasesField,
   baseVm: labelTextField(
     'Machine that this one is derived from, such as ubuntu_2004_lts_en-us_x64. A label, and {baseVm} of the policy key imageUrlTemplate.',
@@ -67,10 +71,12 @@ const vmFields = z.object({
     'When the guest runs while the workspace is Running: Always, Halted or Manual, as of a VirtualMachine. Default: as people set it there, else Always.',
   ),
   dependsOn: dependsOnField,
-  backingVMDiskImage: objectName().describe(
-    'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
-      'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',
-  ),
+  backingVMDiskImage: objectName()
+    .describe(
+      'Name of the VMDiskImage that the disk is cloned from, in the namespace that the policy key imageNamespace names. If it does not exist, it is ' +
+        'created from vmDiskImageTemplate, or from the policy key imageUrlTemplate. Without either, the workspace waits for it.',
+    )
+    .meta({ example: 'redblue-1.4.0-kali' }),
   vmDiskImageTemplate: vmDiskImage.spec
     .describe(
       'The VMDiskImage to create if the one that backingVMDiskImage names does not exist: the fields of its spec.',
@@ -97,12 +103,14 @@ const vmFields = z.object({
       .max(63)
       .describe(
         'Name of one of spec.volumes: the disk is what is in it. It cannot be in two machines that run at once.',
-      ),
+      )
+      .meta({ example: 'evidence' }),
     {
       backingVMDiskImage: objectName()
         .describe(
           'Name of a VMDiskImage in the namespace of the policy key imageNamespace: the disk is a clone of it. The machine waits until it exists.',
         )
+        .meta({ example: 'redblue-1.4.0-tools' })
         .optional(),
     },
     WORKSPACE_LIMITS.vmDisks,

@@ -38,7 +38,9 @@ const volume = z
       message:
         'name must not be ansible: that is the volume with the inventory and the plays, which every workspace has',
       holds: (name: string) => name !== 'ansible',
-    }).describe('Name of the volume: of its claim, and what volumeMounts refer to.'),
+    })
+      .describe('Name of the volume: of its claim, and what volumeMounts refer to.')
+      .meta({ example: 'config' }),
     size: diskSizeField('Size of the volume as a quantity such as 1Gi.', 'size'),
     localPath: matching(
       z.string().min(1).max(PATH_MAX),
@@ -49,6 +51,7 @@ const volume = z
         'Where the policy key localVolumeRoot is set: folder of the volume on its node, below <localVolumeRoot>/<workspace>. Otherwise it is an ' +
           'annotation of the claim and nothing else.',
       )
+      .meta({ example: '/config' })
       .optional(),
   })
   .describe('One volume.')

@@ -97,8 +97,6 @@ export const workspace = defineResource({
 
 /** The spec as the operator reads it. */
 export type WorkspaceSpec = z.output<typeof spec>
-/** The spec as people write it: `cpu`, `memory`, `size` and `diskSize` may be whole numbers. */
-export type WorkspaceSpecInput = z.input<typeof spec>
 export type WorkspaceVm = NonNullable<WorkspaceSpec['vms']>[number]
 export type WorkspaceContainerCluster = NonNullable<WorkspaceSpec['containerClusters']>[number]
 export type WorkspaceContainer = WorkspaceContainerCluster['containers'][number]

@@ -2,17 +2,24 @@ import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch, Lazy } from 'cdk8s
 import type { Construct, IConstruct } from 'constructs'
 import { z } from 'zod'
 import { withValue } from '../api/message-value.ts'
-import type { Parsed } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
-import type { Resource } from '../schema/define-resource.ts'
+import type { Parsed } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 
-/** What a construct of an Open Terrain kind is given: the metadata, and the fields of the spec beside it. */
-interface Authored<Spec> {
-  readonly resource: Resource
-  /** What `metadata.name` must be. */
-  readonly name: z.ZodString
+/** What a construct of an Open Terrain kind is. The types of zod are left out: the programs of authors are compiled without them. */
+export interface AuthoredKind<Spec> {
+  /** Where it is in the API. */
+  readonly resource: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly namespaced: boolean
+    /** Its schema, of zod. */
+    readonly spec: object
+  }
+  /** What `metadata.name` must be: a schema of zod for texts. */
+  readonly name: object
+  /** Checks a spec that people wrote. */
   readonly parse: (spec: unknown) => Parsed<Spec>
 }
 
@@ -30,13 +37,13 @@ const MARK = Symbol.for('pelotech.ot/AuthoredObject')
  * by a program of Pulumi.
  */
 export class AuthoredObject extends ApiObject {
-  readonly #authored: Authored<object>
+  readonly #authored: AuthoredKind<object>
   readonly #metadata: unknown
   readonly #written: unknown
   #spec: unknown
 
   /** @param props metadata, and the fields of the spec beside it */
-  constructor(scope: Construct, id: string, authored: Authored<object>, props: unknown) {
+  constructor(scope: Construct, id: string, authored: AuthoredKind<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
     const metadata = isObject(props) ? props['metadata'] : undefined
     const hasProblem = metadataProblems(metadata, authored.name, authored.resource).length > 0
@@ -81,7 +88,10 @@ export class AuthoredObject extends ApiObject {
     return [`the ${this.kind} is not valid\n  ${problems.join('\n  ')}`]
   }
 
-  /** @throws Error with all problems of the app, if this object has any */
+  /**
+   * Returns the object as it is rendered.
+   * @throws Error with all problems of the app, if this object has any
+   */
   override toJson(): unknown {
     const { spec, problems } = this.#check()
     if (problems.length > 0) throw new Error(problemsOf(this.node.root))
@@ -98,7 +108,8 @@ export class AuthoredObject extends ApiObject {
     const written = this.writtenSpec()
     const parsed = parse(written)
     const fields = parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${this.placeOf(path)}: ${message}`)
-    const unknown = unknownFields(resource.spec, written, 'spec').map(
+    const schema = resource.spec as z.core.$ZodType
+    const unknown = unknownFields(schema, written, 'spec').map(
       ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,
     )
     const problems = [
@@ -107,7 +118,7 @@ export class AuthoredObject extends ApiObject {
       ...fields,
       ...unknown,
     ]
-    return { spec: parsed.ok ? withKeptJson(resource.spec, parsed.spec) : undefined, problems }
+    return { spec: parsed.ok ? withKeptJson(schema, parsed.spec) : undefined, problems }
   }
 }
 
@@ -121,11 +132,15 @@ function problemsOf(root: IConstruct): string {
   return objects.flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`)).join('\n')
 }
 
-function metadataProblems(metadata: unknown, name: z.ZodString, { kind, namespaced }: Resource): string[] {
+function metadataProblems(
+  metadata: unknown,
+  name: object,
+  { kind, namespaced }: AuthoredKind<object>['resource'],
+): string[] {
   if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
   const odd = Object.keys(metadata).filter((field) => !isJson(metadata[field]))
   const problems = [
-    ...problemOf('metadata.name', name, metadata['name']),
+    ...problemOf('metadata.name', name as z.ZodString, metadata['name']),
     ...odd.map((field) => `metadata.${field}: must be a text, or an object of texts`),
   ]
   const { namespace } = metadata

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_DATA_SYNC } from '../api/data-sync.fixtures.ts'
-import type { DataSyncSpecInput } from '../api/data-sync.ts'
 import { render } from '../children/render.ts'
 import { DataSync, type DataSyncProps } from './data-sync.ts'
+import type { DataSyncSpecInput } from './spec-props.ts'
 
 const synth = (props: DataSyncProps) => render((chart) => new DataSync(chart, 'Data', props))
 const metadata = { name: 'lab' }

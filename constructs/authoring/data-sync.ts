@@ -1,10 +1,13 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { type DataSyncSpecInput, dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
+import { dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { DataSyncSpecInput } from './spec-props.ts'
 
+/** The disk images that a workspace needs: the fields of the spec of a DataSync, beside the metadata. */
 export interface DataSyncProps extends DataSyncSpecInput {
+  /** `name` is required. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 

@@ -1,23 +1,23 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
-
-type ClusterSpec = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
-type ContainerSpec = ClusterSpec['containers'][number]
-type InitContainerSpec = NonNullable<ClusterSpec['initContainers']>[number]
-type EnvSpec = NonNullable<ContainerSpec['env']>[number]
-type PortSpec = NonNullable<ContainerSpec['portMappings']>[number]
-type FileSpec = NonNullable<ContainerSpec['files']>[number]
+import type {
+  WorkspaceContainerClusterProps,
+  WorkspaceContainerPortMappingProps,
+  WorkspaceContainerProps,
+  WorkspaceEnvProps,
+  WorkspaceFileProps,
+  WorkspaceInitContainerProps,
+} from './spec-props.ts'
 
 /** A value of an environment variable: a text, a number or a boolean that is written as one, a key of a Secret, or another source. */
-export type LabEnvValue = string | number | boolean | SecretKey | NonNullable<EnvSpec['valueFrom']>
+export type LabEnvValue = string | number | boolean | SecretKey | NonNullable<WorkspaceEnvProps['valueFrom']>
 
 /** A file in a container: its content, a key of a Secret, or any other source with its permissions. */
-export type LabFile = string | SecretKey | Omit<FileSpec, 'path'>
+export type LabFile = string | SecretKey | Omit<WorkspaceFileProps, 'path'>
 
 /** What else may be said of an interface of containers. */
 export interface PodInterfaceOptions {
@@ -25,34 +25,40 @@ export interface PodInterfaceOptions {
   readonly macAddress?: string
 }
 
-interface ProgramProps {
+/** What is in a container: an image, and what its program is given. */
+export interface LabProgramProps {
   /** Container image, such as registry.example.com/app:1.4. */
   readonly image: string
   /** CPUs that are reserved, such as 128m or 2. Default: none. */
   readonly cpu?: number | string
-  /** Memory that is reserved, and the most that the container may use: a quantity such as 256Mi, bytes, or a Size. Default: none. */
+  /** Memory that is reserved, and the most that the container may use: a quantity such as 256Mi, a number of bytes, or a Size. Default: none. */
   readonly memory?: Size | string | number
-  /** Most that the container may use, where that differs. */
+  /** Most that the container may use, where that differs, such as { cpu: 2, memory: '1Gi' }. Default: memory, and as much CPU as is free. */
   readonly limits?: { readonly cpu?: number | string; readonly memory?: string | number }
-  /** Environment variables by name. Default: none. */
+  /** Environment variables by name, such as { LOG_LEVEL: 'debug' }. Default: none. */
   readonly env?: Readonly<Record<string, LabEnvValue>>
   /** Volumes of the lab at paths of the container, as `volume.at('/config')`. Default: none. */
   readonly mounts?: readonly LabMount[]
-  /** Files by path, read-only. Default: none. */
+  /** Files by path, read-only, such as { '/etc/motd': 'hello' }. Default: none. */
   readonly files?: Readonly<Record<string, LabFile>>
 }
 
-type Reshaped = 'name' | 'image' | 'resources' | 'env' | 'volumeMounts' | 'files' | 'portMappings'
-
-export interface LabContainerProps extends ProgramProps, Omit<ContainerSpec, Reshaped> {
+/** What a container is: its program, and all fields of a container in the spec that have no other form here. */
+export interface LabContainerProps
+  extends LabProgramProps,
+    Omit<WorkspaceContainerProps, 'name' | 'image' | 'resources' | 'env' | 'volumeMounts' | 'files' | 'portMappings'> {
   /** Ports that may be reached from outside the lab: a number for TCP, or all of a mapping. Default: none. */
-  readonly ports?: readonly (number | PortSpec)[]
+  readonly ports?: readonly (number | WorkspaceContainerPortMappingProps)[]
 }
 
-export interface LabInitContainerProps extends ProgramProps, Omit<InitContainerSpec, Reshaped> {}
+/** What a container is that runs to its end before the others start. */
+export interface LabInitContainerProps
+  extends LabProgramProps,
+    Omit<WorkspaceInitContainerProps, 'name' | 'image' | 'resources' | 'env' | 'volumeMounts' | 'files'> {}
 
+/** What the containers of a member share: all fields of a container cluster in the spec that have no other form here. */
 export interface LabContainersProps
-  extends Omit<ClusterSpec, 'name' | 'interfaces' | 'containers' | 'initContainers' | 'dependsOn'> {
+  extends Omit<WorkspaceContainerClusterProps, 'name' | 'interfaces' | 'containers' | 'initContainers' | 'dependsOn'> {
   /** Members that must be Ready before this one is made. Default: none. */
   readonly dependsOn?: readonly { readonly memberName: string }[]
 }
@@ -60,8 +66,8 @@ export interface LabContainersProps
 /** Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`. */
 export class LabContainers extends LabMember<PodInterfaceOptions> {
   readonly #props: LabContainersProps
-  readonly #containers: ContainerSpec[] = []
-  readonly #initContainers: InitContainerSpec[] = []
+  readonly #containers: WorkspaceContainerProps[] = []
+  readonly #initContainers: WorkspaceInitContainerProps[] = []
 
   constructor(scope: Construct, name: string, props: LabContainersProps) {
     super(scope, 'containerClusters', name)
@@ -72,17 +78,21 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   add(name: string, props: LabContainerProps): this {
     const { ports, ...program } = props
     const portMappings = ports?.map((port) => (typeof port === 'number' ? { containerPort: port } : { ...port }))
-    this.#containers.push({ ...programSpec(name, program), ...(portMappings && { portMappings }) } as ContainerSpec)
+    this.#containers.push({
+      ...programSpec(name, program),
+      ...(portMappings && { portMappings }),
+    } as WorkspaceContainerProps)
     return this
   }
 
   /** Adds a container that runs to its end before the others start, after those that were added before. @returns the member itself */
   addInit(name: string, props: LabInitContainerProps): this {
-    this.#initContainers.push(programSpec(name, props) as InitContainerSpec)
+    this.#initContainers.push(programSpec(name, props) as WorkspaceInitContainerProps)
     return this
   }
 
-  toSpec(): ClusterSpec {
+  /** Returns the containers as the spec has them. */
+  toSpec(): WorkspaceContainerClusterProps {
     const { dependsOn, ...rest } = this.#props
     const interfaces = this.connections()
     return {
@@ -92,11 +102,11 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
       ...(interfaces.length > 0 && { interfaces }),
       ...(this.#initContainers.length > 0 && { initContainers: this.#initContainers }),
       containers: this.#containers,
-    } as ClusterSpec
+    } as WorkspaceContainerClusterProps
   }
 }
 
-function programSpec(name: string, props: ProgramProps): object {
+function programSpec(name: string, props: LabProgramProps): object {
   const { cpu, memory, limits, env, mounts, files, ...rest } = props
   const resources = {
     ...(cpu !== undefined && { cpu }),
@@ -113,12 +123,12 @@ function programSpec(name: string, props: ProgramProps): object {
   }
 }
 
-function envSource(value: LabEnvValue): Omit<EnvSpec, 'name'> {
+function envSource(value: LabEnvValue): Omit<WorkspaceEnvProps, 'name'> {
   if (typeof value !== 'object') return { value: String(value) }
   return { valueFrom: 'secretName' in value ? { secretKeyRef: secretKeyRef(value) } : value }
 }
 
-function fileSource(file: LabFile): Omit<FileSpec, 'path'> {
+function fileSource(file: LabFile): Omit<WorkspaceFileProps, 'path'> {
   if (typeof file === 'string') return { content: file }
   return 'secretName' in file ? { secretKeyRef: secretKeyRef(file) } : file
 }

@@ -15,6 +15,7 @@ interface Connection<Words> {
 
 /** A part of a lab that has a name, and interfaces on its networks. @typeParam Words what else is said of an interface */
 export abstract class LabMember<Words extends object> extends Construct implements LabHost {
+  /** Name of the member in the lab: its host name. */
   readonly memberName: string
   readonly #connections: Connection<Words>[] = []
 
@@ -48,6 +49,10 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     this.#connections.push({ networkName, network: undefined, prefixes: [], words })
   }
 
+  /**
+   * Returns its static addresses, without the length, such as 10.10.0.11, in the order in which they were given.
+   * @param network where. Default: on all networks
+   */
   addressesOn(network?: LabNetwork): readonly string[] {
     const found = this.#connections.filter((one) => network === undefined || one.network === network)
     return found.flatMap(({ prefixes }) => prefixes.map((prefix) => ipText(prefix)))

@@ -1,8 +1,6 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, isHostAddress, isInNetwork, networkOf, parseCidr, parseIp } from '../api/ip-address.ts'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
-
-export type LabNetworkSpec = NonNullable<WorkspaceSpecInput['networks']>[number]
+import type { WorkspaceNetworkProps } from './spec-props.ts'
 
 /** Something with an address on networks of its lab: a machine, or a pod of containers. */
 export interface LabHost {
@@ -17,6 +15,7 @@ export interface LabHost {
 
 /** An address that no member of the lab has, and that is meant so. */
 export interface OutsideAddress {
+  /** Host number, such as 14 for 4.29.163.14 in 4.29.163.0/28, or an address. */
   readonly outside: number | string
 }
 
@@ -34,27 +33,29 @@ export function outside(host: number | string): OutsideAddress {
  */
 export type Hop = LabHost | number | string | OutsideAddress
 
+/** A route of every member of a network. */
 export interface LabRoute {
   /** Network that the route leads to, in CIDR form, such as 172.26.0.0/15, or another network of the lab. */
   readonly to: string | LabNetwork
-  /** Who packets are sent to, with an address on this network. */
+  /** Who packets are sent to, with an address on this network: a member, or a number such as 1 or outside(14). */
   readonly via: Hop
 }
 
+/** What a network of a lab is, and whom its members send to. */
 export interface LabNetworkProps {
   /** Addresses of the network in CIDR form, such as 10.10.0.0/24, IPv4 or IPv6. Default: none, a network of layer 2 alone. */
   readonly cidr?: string
-  /** In place of cidr for dual stack: one of IPv4 and one of IPv6. */
+  /** In place of cidr for dual stack: one of IPv4 and one of IPv6, such as ['10.10.0.0/24', 'fd00:10::/64']. Default: none. */
   readonly cidrs?: readonly string[]
   /** An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100. The policy key attachableNetworks must list it. Default: none. */
   readonly attach?: string
-  /** The default route of every member, where no route is one. Default: none. */
+  /** The default route of every member, where no route is one: a member, or a number such as 1 or outside(14). Default: none. */
   readonly gateway?: Hop
   /** Routes of every member. Default: none. */
   readonly routes?: readonly LabRoute[]
   /** Name servers of every member, the first one asked first. They may be on other networks. Default: not set. */
   readonly nameservers?: readonly Hop[]
-  /** Largest packet in bytes, such as 1400. Default: that of the nodes. */
+  /** Largest packet in bytes, such as 1400, from 576 to 9216. Default: that of the nodes. */
   readonly mtu?: number
 }
 
@@ -166,7 +167,7 @@ export class LabNetwork extends Construct {
   }
 
   /** Returns the network as the spec has it. @param wrong told what is wrong, without the place */
-  toSpec(wrong: (problem: string) => void): LabNetworkSpec {
+  toSpec(wrong: (problem: string) => void): WorkspaceNetworkProps {
     const { cidr, cidrs, attach, mtu } = this.#props
     const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, wrong)
     const routes = this.#routes.flatMap((route) => this.#route(route, wrong))
@@ -183,7 +184,7 @@ export class LabNetwork extends Construct {
     }
   }
 
-  #route({ to, via }: LabRoute, wrong: (problem: string) => void): NonNullable<LabNetworkSpec['routes']> {
+  #route({ to, via }: LabRoute, wrong: (problem: string) => void): NonNullable<WorkspaceNetworkProps['routes']> {
     const nextHopIpAddress = this.#resolve('next hop', via, wrong)
     const networks = typeof to === 'string' ? [to] : to.#prefixes.map((prefix) => `${ipText(prefix)}/${prefix.length}`)
     if (typeof to !== 'string' && networks.length === 0)

@@ -1,33 +1,36 @@
 import { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
-
-type SecretSpec = NonNullable<WorkspaceSpecInput['secrets']>[number]
+import type { WorkspaceSecretProps } from './spec-props.ts'
 
 /** A key of a Secret in the namespace of a lab. */
 export interface SecretKey {
+  /** Name of the Secret, such as students. */
   readonly secretName: string
+  /** Key of the Secret, such as alice. */
   readonly key: string
 }
 
 /** A password that everybody can read who may read the lab. */
-export interface PlainText {
+export interface PlainTextPassword {
+  /** The password, such as Summer-2026. */
   readonly plainText: string
 }
 
 /** Says that a password may be read by everybody who may read the lab. Prefer a key of a Secret. */
-export function plainText(password: string): PlainText {
+export function plainText(password: string): PlainTextPassword {
   return { plainText: password }
 }
 
+/** What a Secret of a lab consists of: keys that are made, or those of another Secret. */
 export interface LabSecretProps {
-  /** Keys whose values the operator makes: random texts, made once and never changed. A name, or a name and a length in characters, from 8 to 128. */
+  /** Keys whose values the operator makes: random texts, made once and never changed. A name, or a name and a length in characters, from 8 to 128, such as 'alice'. Default: none. */
   readonly generate?: readonly (string | { readonly key: string; readonly length?: number })[]
-  /** A Secret that this one is a copy of. Its owner labels it pelotech.ot/shared: "true", and the policy lists its namespace. */
+  /** A Secret that this one is a copy of. Its owner labels it pelotech.ot/shared: "true", and the policy lists its namespace. Default: none. */
   readonly from?: { readonly namespace: string; readonly name: string }
 }
 
 /** A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`. */
 export class LabSecret extends Construct {
+  /** Name of the Secret in the namespace of the lab. */
   readonly secretName: string
   readonly #props: LabSecretProps
 
@@ -55,7 +58,8 @@ export class LabSecret extends Construct {
     return { secretName: this.secretName, key }
   }
 
-  toSpec(): SecretSpec {
+  /** Returns the Secret as the spec has it. */
+  toSpec(): WorkspaceSecretProps {
     const { from } = this.#props
     const generate = this.#generated()
     return { name: this.secretName, ...(generate && { generate }), ...(from && { from: { ...from } }) }

@@ -1,15 +1,15 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { InterfaceModel } from '../api/interface-words.ts'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
-import { type PlainText, type SecretKey, secretKeyRef } from './lab-secret.ts'
+import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
-
-type VmSpec = NonNullable<WorkspaceSpecInput['vms']>[number]
-type UserSpec = NonNullable<VmSpec['users']>[number]
-type DiskSpec = NonNullable<VmSpec['disks']>[number]
+import type {
+  WorkspaceVmDiskProps,
+  WorkspaceVmInterfaceProps,
+  WorkspaceVmProps,
+  WorkspaceVmUserProps,
+} from './spec-props.ts'
 
 /** A VMDiskImage: that of a `Release`, a `VMDiskImage` of the same program, or its name. */
 export type LabImage = string | { readonly imageName: string }
@@ -18,19 +18,19 @@ export type LabImage = string | { readonly imageName: string }
 export interface LabRole {
   /** Name of the role, such as linuxRouter. */
   readonly role: string
-  /** Variables of the role: any values, which are kept as they are. Default: none. */
+  /** Variables of the role: any values, which are kept as they are, such as { forward: true }. Default: none. */
   readonly variables?: Readonly<Record<string, unknown>>
 }
 
 /** A user of a guest. */
 export interface LabUser {
-  /** Name of the user. */
+  /** Name of the user, such as alice. */
   readonly name: string
   /** Password: a key of a Secret, or plainText. With one, the user may log in with it. Default: none, no login with a password. */
-  readonly password?: SecretKey | PlainText
-  /** Public keys in one line each, as in the file authorized_keys. Default: none. */
+  readonly password?: SecretKey | PlainTextPassword
+  /** Public keys in one line each, as in the file authorized_keys, such as 'ssh-ed25519 AAAA... alice'. Default: none. */
   readonly sshKeys?: readonly string[]
-  /** True: may run everything as root, without a password. A text: a rule for sudo. Default: false. */
+  /** True: may run everything as root, without a password. A text: a rule for sudo, such as 'ALL=(ALL) ALL'. Default: false. */
   readonly sudo?: boolean | string
   /** Further groups, such as docker. Default: none. */
   readonly groups?: readonly string[]
@@ -38,18 +38,18 @@ export interface LabUser {
 
 /** A disk of a machine beside its root disk: empty with a size, a clone of an image, or a volume of the lab. */
 export interface LabDisk {
-  /** Name of the disk, at most 20 characters. The guest sees it as its serial number. */
+  /** Name of the disk, at most 20 characters, such as data. The guest sees it as its serial number. */
   readonly name: string
-  /** Size of an empty disk, or of the clone. */
+  /** Size of an empty disk, or of the clone: a quantity such as 20Gi, a number of bytes, or a Size. Default: none, and for a clone that of its image. */
   readonly size?: Size | string | number
-  /** Image that the disk is a clone of. */
+  /** Image that the disk is a clone of, such as `release.image('tools')`. Default: none. */
   readonly image?: LabImage
-  /** Volume of the lab that the disk is. */
+  /** Volume of the lab that the disk is. Default: none. */
   readonly volume?: LabVolume
   /** True: the image is a CD-ROM. Default: false. */
   readonly readOnly?: boolean
   /** How the guest sees the disk. Default: virtio, and sata for a CD-ROM. */
-  readonly bus?: DiskSpec['bus']
+  readonly bus?: WorkspaceVmDiskProps['bus']
 }
 
 /** What else may be said of an interface of a machine. */
@@ -59,29 +59,30 @@ export interface VmInterfaceOptions {
   /** MAC address such as 52:54:00:12:34:56. Default: one that follows from machine and network, and stays. */
   readonly macAddress?: string
   /** Network card that the guest finds. Default: virtio. */
-  readonly model?: InterfaceModel
+  readonly model?: WorkspaceVmInterfaceProps['model']
 }
 
-/** Fields of a machine that have another form here. */
-type Reshaped =
-  | 'name'
-  | 'backingVMDiskImage'
-  | 'resources'
-  | 'diskSize'
-  | 'disks'
-  | 'users'
-  | 'interfaces'
-  | 'dependsOn'
-  | 'ansible'
-
-export interface LabVmProps extends Omit<VmSpec, Reshaped> {
-  /** Image that the root disk is cloned from. */
+/** What a machine of a lab is: its image, and all fields of a machine in the spec that have no other form here. */
+export interface LabVmProps
+  extends Omit<
+    WorkspaceVmProps,
+    | 'name'
+    | 'backingVMDiskImage'
+    | 'resources'
+    | 'diskSize'
+    | 'disks'
+    | 'users'
+    | 'interfaces'
+    | 'dependsOn'
+    | 'ansible'
+  > {
+  /** Image that the root disk is cloned from, such as `release.image('kali')`, or its name. */
   readonly image: LabImage
-  /** Virtual CPUs, such as 2 or 500m. Needed with memory, unless an instance type gives both. */
+  /** Virtual CPUs, such as 2 or 500m. Needed with memory, unless an instance type gives both. Default: none. */
   readonly cpu?: number | string
-  /** Memory of the guest: a quantity such as 2Gi, bytes, or a Size. */
+  /** Memory of the guest: a quantity such as 2Gi, a number of bytes, or a Size. Needed with cpu. Default: none. */
   readonly memory?: Size | string | number
-  /** Size of the root disk. Default: the size of the image. */
+  /** Size of the root disk: a quantity such as 24Gi, a number of bytes, or a Size. Default: the size of the image. */
   readonly diskSize?: Size | string | number
   /** Disks beside the root disk, in the order of the guest. Default: none. */
   readonly disks?: readonly LabDisk[]
@@ -113,7 +114,8 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     return this
   }
 
-  toSpec(): VmSpec {
+  /** Returns the machine as the spec has it. */
+  toSpec(): WorkspaceVmProps {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
     const interfaces = this.connections()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
@@ -130,7 +132,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
-    } as VmSpec
+    } as WorkspaceVmProps
   }
 }
 
@@ -138,7 +140,7 @@ function nameOfImage(image: LabImage): string {
   return typeof image === 'string' ? image : image.imageName
 }
 
-function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): DiskSpec {
+function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): WorkspaceVmDiskProps {
   return {
     name,
     ...(size !== undefined && { size: quantityOf(size) }),
@@ -149,7 +151,7 @@ function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): DiskSp
   }
 }
 
-function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): UserSpec {
+function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): WorkspaceVmUserProps {
   const rule = sudo === true ? 'ALL=(ALL) NOPASSWD:ALL' : sudo
   return {
     name,
@@ -160,7 +162,7 @@ function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): UserSpec 
   }
 }
 
-function passwordOf(password: SecretKey | PlainText): Partial<UserSpec> {
+function passwordOf(password: SecretKey | PlainTextPassword): Partial<WorkspaceVmUserProps> {
   const given =
     'plainText' in password ? { plain_text_passwd: password.plainText } : { passwordSecretRef: secretKeyRef(password) }
   return { ...given, lock_passwd: false }

@@ -1,17 +1,17 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { quantityOf } from './quantity-of.ts'
+import type { WorkspaceVolumeProps } from './spec-props.ts'
 
-type VolumeSpec = NonNullable<WorkspaceSpecInput['volumes']>[number]
-
+/** What a volume of a lab is. */
 export interface LabVolumeProps {
-  /** Size of the volume: a quantity such as 1Gi, bytes, or a Size. */
+  /** Size of the volume: a quantity such as 1Gi, a number of bytes, or a Size. */
   readonly size: Size | string | number
   /** Where the policy key localVolumeRoot is set: folder of the volume on its node, such as /config. Default: none. */
   readonly localPath?: string
 }
 
+/** What else may be said of a volume in a container. */
 export interface MountOptions {
   /** True: the container cannot write to it. Default: false. */
   readonly readOnly?: boolean
@@ -21,12 +21,15 @@ export interface MountOptions {
 
 /** A volume at a path of a container. Made by `at` of a volume. */
 export interface LabMount extends MountOptions {
+  /** Name of the volume in the lab, such as config. */
   readonly name: string
+  /** Absolute path in the container, such as /config. */
   readonly containerPath: string
 }
 
 /** A volume of a lab. Made by `Workspace.addVolume`. */
 export class LabVolume extends Construct {
+  /** Name of the volume in the lab. */
   readonly volumeName: string
   readonly #props: LabVolumeProps
 
@@ -41,7 +44,8 @@ export class LabVolume extends Construct {
     return { name: this.volumeName, containerPath, ...options }
   }
 
-  toSpec(): VolumeSpec {
+  /** Returns the volume as the spec has it. */
+  toSpec(): WorkspaceVolumeProps {
     const { size, localPath } = this.#props
     return { name: this.volumeName, size: quantityOf(size), ...(localPath !== undefined && { localPath }) }
   }

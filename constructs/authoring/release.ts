@@ -1,16 +1,15 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { DataSyncSpecInput } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
 import { DataSync } from './data-sync.ts'
+import type { DataSyncSpecInput, DataSyncVmProps } from './spec-props.ts'
 
-type VmInput = DataSyncSpecInput['vms'][number]
-
+/** What a release is: where its images come from, and what they share. */
 export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInput, 'vms'> {
   /** Name of the DataSync and where it is. Default: the name is workspaceId, or workspaceId-version. */
   readonly metadata?: ApiObjectMetadata
-  /** The images of this version, by the name of the machine that each is for. */
-  readonly images: Readonly<Record<Name, Omit<VmInput, 'name'>>>
+  /** The images of this version, by the name of the machine that each is for, such as { kali: { url: 'https://images.example.com/kali.qcow2' } }. */
+  readonly images: Readonly<Record<Name, Omit<DataSyncVmProps, 'name'>>>
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
-import type { VirtualMachineSpecInput } from '../api/virtual-machine.ts'
 import { render } from '../children/render.ts'
+import type { VirtualMachineSpecInput } from './spec-props.ts'
 import { VirtualMachine, type VirtualMachineProps } from './virtual-machine.ts'
 
 const synth = (props: VirtualMachineProps) => render((chart) => new VirtualMachine(chart, 'Machine', props))

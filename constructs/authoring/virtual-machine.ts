@@ -1,9 +1,11 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseVirtualMachineSpec, type VirtualMachineSpecInput, virtualMachine } from '../api/virtual-machine.ts'
+import { parseVirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { VirtualMachineSpecInput } from './spec-props.ts'
 
+/** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
   /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }

@@ -1,9 +1,11 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
-import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
+import { parseVMDiskImageSpec, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { VMDiskImageSpecInput } from './spec-props.ts'
 
+/** What image is wanted: the fields of the spec of a VMDiskImage, beside the metadata. */
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is required: virtual machines and workspaces refer to it. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }

@@ -1,13 +1,11 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
-import {
-  parseWorkspaceSnapshotSpec,
-  type WorkspaceSnapshotSpecInput,
-  workspaceSnapshot,
-} from '../api/workspace-snapshot.ts'
+import { parseWorkspaceSnapshotSpec, workspaceSnapshot } from '../api/workspace-snapshot.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { WorkspaceSnapshotSpecInput } from './spec-props.ts'
 
+/** How a point in time is taken: the fields of the spec of a WorkspaceSnapshot, beside the metadata. */
 export interface WorkspaceSnapshotProps extends WorkspaceSnapshotSpecInput {
   /** `namespace` is the name of the Workspace. */
   readonly metadata: ApiObjectMetadata & { readonly name: string }

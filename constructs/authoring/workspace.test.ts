@@ -1,8 +1,8 @@
 import { App, Chart, Testing } from 'cdk8s'
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
-import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 import { Workspace, type WorkspaceProps } from './workspace.ts'
 
 const synth = (props: WorkspaceProps) => render((chart) => new Workspace(chart, 'Lab', props))

@@ -1,17 +1,16 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseWorkspaceSpec, type WorkspaceSpecInput, workspace } from '../api/workspace.ts'
+import { parseWorkspaceSpec, workspace } from '../api/workspace.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
+import type { WorkspaceServicePortProps, WorkspaceServiceProps, WorkspaceSpecInput } from './spec-props.ts'
 
-type ServiceSpec = NonNullable<WorkspaceSpecInput['services']>[number]
-type ServicePort = ServiceSpec['ports'][number]
-
+/** What a lab is: fields of the spec of a Workspace, beside the parts that are added. */
 export interface WorkspaceProps extends WorkspaceSpecInput {
   /**
    * Default: the name is the id of the construct. It also names the namespace of the workspace. A DNS-1123 label of at most 63 characters.
@@ -19,13 +18,14 @@ export interface WorkspaceProps extends WorkspaceSpecInput {
   readonly metadata?: ApiObjectMetadata
 }
 
+/** Ports of a member that are reached from outside of the lab. */
 export interface LabServiceProps {
   /** Who answers. A machine must be on the pod network. */
   readonly member: { readonly memberName: string }
-  /** Ports of the Service: a number for TCP, or all of a port. Only these are opened. */
-  readonly ports: readonly (number | ServicePort)[]
+  /** Ports of the Service: a number for TCP, such as 80, or all of a port. Only these are opened. */
+  readonly ports: readonly (number | WorkspaceServicePortProps)[]
   /** Who reaches it. The policy key allowedServiceTypes must name it. Default: ClusterIP, pods of the cluster. */
-  readonly type?: ServiceSpec['type']
+  readonly type?: WorkspaceServiceProps['type']
 }
 
 /** Two copies of this package in one program know each other's labs by it. */
@@ -48,7 +48,7 @@ export class Workspace extends AuthoredObject {
   readonly #containers: LabContainers[] = []
   readonly #volumes: LabVolume[] = []
   readonly #secrets: LabSecret[] = []
-  readonly #services: ServiceSpec[] = []
+  readonly #services: WorkspaceServiceProps[] = []
   #problems: string[] = []
 
   constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
@@ -103,12 +103,14 @@ export class Workspace extends AuthoredObject {
     return { name: 'ansible', containerPath }
   }
 
+  /** The fields of the spec with the parts that were added. */
   protected override writtenSpec(): unknown {
     const written = super.writtenSpec()
     this.#problems = []
     return typeof written === 'object' && written !== null ? { ...written, ...this.#lists() } : written
   }
 
+  /** What is wrong with parts, each under the path of its construct. */
   protected override furtherProblems(): readonly string[] {
     return this.#problems
   }

@@ -4,7 +4,9 @@ import { cloudInitJson } from './cloud-init-json.ts'
 import { joinedUserData } from './user-data-archive.ts'
 
 /** A user of the spec. The password that `passwordSecretRef` refers to has been read and put into `plain_text_passwd`. */
-export type CloudInitUser = Omit<VirtualMachineUser, 'passwordSecretRef'>
+export interface CloudInitUser extends Omit<VirtualMachineUser, 'passwordSecretRef' | 'ssh_authorized_keys'> {
+  readonly ssh_authorized_keys?: readonly string[] | undefined
+}
 
 export interface UserDataProps {
   /** DNS-1123 label. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { isOnPodNetwork } from '../api/interface-words.ts'
 import { uuidFrom } from '../api/names.ts'
-import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceSpecInput } from '../api/workspace.ts'
+import { parseWorkspaceSpec, type WorkspaceSpec } from '../api/workspace.ts'
+import type { WorkspaceSpecInput } from '../authoring/spec-props.ts'
 import type { WorkspaceRef } from './workspace-child.ts'
 
 /** Part of every password: if it is found anywhere else, it has leaked. */

@@ -6,7 +6,7 @@ import { RenderedObject, renderOne } from './rendered-object.ts'
 import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { ansibleName } from './workspace-names.ts'
 
-export interface WorkspaceAnsibleProps {
+export interface AnsibleRenderingProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec
 }
@@ -26,16 +26,16 @@ const BYTES_MAX = 2 ** 20
  * roles. Contains no logins. The format is YAML 1.1, which is what Ansible reads.
  */
 export class WorkspaceAnsible extends RenderedObject<AnsibleObject> {
-  constructor(scope: Construct, id: string, props: WorkspaceAnsibleProps) {
+  constructor(scope: Construct, id: string, props: AnsibleRenderingProps) {
     super(scope, id, ansibleOf(props))
   }
 }
 
-export function renderWorkspaceAnsible(props: WorkspaceAnsibleProps): AnsibleObject {
+export function renderWorkspaceAnsible(props: AnsibleRenderingProps): AnsibleObject {
   return renderOne((chart) => new WorkspaceAnsible(chart, 'Ansible', props))
 }
 
-function ansibleOf({ workspace, spec }: WorkspaceAnsibleProps): AnsibleObject {
+function ansibleOf({ workspace, spec }: AnsibleRenderingProps): AnsibleObject {
   const { vms = [] } = spec
   return {
     apiVersion: 'v1',

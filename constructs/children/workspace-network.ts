@@ -7,7 +7,7 @@ import { RenderedObject, renderChildren } from './rendered-object.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { linkNames, linkNamesOfBefore, networkNames } from './workspace-names.ts'
 
-export interface WorkspaceNetworkProps {
+export interface NetworkDefinitionsProps {
   readonly workspace: WorkspaceRef
   readonly spec: WorkspaceSpec
   readonly network: WorkspaceNetwork
@@ -34,17 +34,17 @@ const CNI_VERSION = '0.3.1'
  * which fails without one. An overlay of OVN-Kubernetes serves both with one definition. A network that exists already needs none.
  */
 export class WorkspaceNetworkDefinitions extends Construct {
-  constructor(scope: Construct, id: string, props: WorkspaceNetworkProps) {
+  constructor(scope: Construct, id: string, props: NetworkDefinitionsProps) {
     super(scope, id)
     for (const one of definitionsOf(props)) new NetworkDefinition(this, one.name, one)
   }
 }
 
-export function renderWorkspaceNetwork(props: WorkspaceNetworkProps): NetworkAttachmentDefinitionObject[] {
+export function renderWorkspaceNetwork(props: NetworkDefinitionsProps): NetworkAttachmentDefinitionObject[] {
   return renderChildren((chart) => new WorkspaceNetworkDefinitions(chart, 'Network', props))
 }
 
-function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
+function definitionsOf(props: NetworkDefinitionsProps): NetworkDefinitionProps[] {
   const { workspace, network, driver, networksOfBefore } = props
   if (network.attach !== undefined) return []
   const names = networkNames(network.name)
@@ -76,7 +76,7 @@ function definitionsOf(props: WorkspaceNetworkProps): NetworkDefinitionProps[] {
 
 /** Returns a configuration of a Linux bridge that gives pods the addresses that they ask for, and these routes. */
 export function podConfig(
-  { workspace, network, networksOfBefore }: Pick<WorkspaceNetworkProps, 'workspace' | 'network' | 'networksOfBefore'>,
+  { workspace, network, networksOfBefore }: Pick<NetworkDefinitionsProps, 'workspace' | 'network' | 'networksOfBefore'>,
   routes: readonly StaticRoute[],
 ): object {
   const { cni: name, bridge } = linkNamesOf(workspace, network, networksOfBefore)
@@ -151,7 +151,7 @@ const lastShared = new WeakMap<
 export function sharedRoutes({
   spec: { containerClusters },
   network,
-}: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): readonly StaticRoute[] {
+}: Pick<NetworkDefinitionsProps, 'spec' | 'network'>): readonly StaticRoute[] {
   const last = lastShared.get(network)
   if (last !== undefined && last.of === containerClusters) return last.routes
   const routes = routesForAll(containerClusters, network)

@@ -1,7 +1,7 @@
 import { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { childName, labelValue } from '../api/names.ts'
-import type { ServiceType } from '../api/policy-workspace-values.ts'
+import type { ServiceType } from '../api/policy-fields.ts'
 import type { WorkspaceService, WorkspaceSpec } from '../api/workspace.ts'
 import { type ServiceProtocol, servicePortName } from '../api/workspace-services.ts'
 import { RenderedObject, renderChildren } from './rendered-object.ts'

@@ -10,7 +10,7 @@ import {
 } from './workspace-child.ts'
 import { claimName, persistentVolumeName } from './workspace-names.ts'
 
-export interface WorkspaceVolumeProps {
+export interface VolumeStorageProps {
   readonly workspace: WorkspaceRef
   readonly volume: WorkspaceVolume
   /** Directory on the nodes for volumes with a `localPath`, from the policy. */
@@ -52,17 +52,17 @@ const ACCESS_MODES = ['ReadWriteOnce'] as const
  * a path below it. The content of the directory is kept when the volume is deleted.
  */
 export class WorkspaceVolumeStorage extends Construct {
-  constructor(scope: Construct, id: string, props: WorkspaceVolumeProps) {
+  constructor(scope: Construct, id: string, props: VolumeStorageProps) {
     super(scope, id)
     for (const one of storageOf(props)) new RenderedObject(this, `${one.kind}-${one.metadata.name}`, one)
   }
 }
 
-export function renderWorkspaceVolume(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
+export function renderWorkspaceVolume(props: VolumeStorageProps): (ClaimObject | PersistentVolumeObject)[] {
   return renderChildren((chart) => new WorkspaceVolumeStorage(chart, 'Volume', props))
 }
 
-function storageOf(props: WorkspaceVolumeProps): (ClaimObject | PersistentVolumeObject)[] {
+function storageOf(props: VolumeStorageProps): (ClaimObject | PersistentVolumeObject)[] {
   const { workspace, volume, localVolumeRoot } = props
   const { name, size, localPath } = volume
   const path =

@@ -29,7 +29,7 @@ import {
   overlapWarnings,
   podNameWarnings,
 } from './workspace-lab-warnings.ts'
-import { isDefaultRoute, routesOf, type WorkspaceNetworkProps } from './workspace-network.ts'
+import { isDefaultRoute, type NetworkDefinitionsProps, routesOf } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
   allNameservers,
@@ -40,7 +40,7 @@ import {
   NAMESERVERS_MAX,
   type PodNetworkProps,
 } from './workspace-pod-network.ts'
-import type { WorkspaceVolumeProps } from './workspace-volume.ts'
+import type { VolumeStorageProps } from './workspace-volume.ts'
 
 /** What is said where the networks of a pod have a default route, and a port of its node leads to it. */
 export const DEFAULT_ROUTE_LEFT_OUT =
@@ -50,7 +50,7 @@ export const DEFAULT_ROUTE_LEFT_OUT =
 export function volumeWarnings({
   volume: { localPath },
   localVolumeRoot,
-}: Pick<WorkspaceVolumeProps, 'volume' | 'localVolumeRoot'>): string[] {
+}: Pick<VolumeStorageProps, 'volume' | 'localVolumeRoot'>): string[] {
   if (localPath === undefined || localVolumeRoot !== undefined) return []
   return [
     `localPath ${localPath} has no effect, since the policy key localVolumeRoot is not set: the volume comes from the default StorageClass`,
@@ -58,7 +58,7 @@ export function volumeWarnings({
 }
 
 /** Returns what an author should know about a network that has members. */
-export function networkWarnings(props: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
+export function networkWarnings(props: Pick<NetworkDefinitionsProps, 'spec' | 'network'>): string[] {
   const { spec, network } = props
   return [
     ...podNameWarnings(network),
@@ -88,7 +88,7 @@ function settingsOfOthers(
 }
 
 /** The kernel takes IPv6 off such an interface. */
-function tooSmallForIpv6({ spec, network }: Pick<WorkspaceNetworkProps, 'spec' | 'network'>): string[] {
+function tooSmallForIpv6({ spec, network }: Pick<NetworkDefinitionsProps, 'spec' | 'network'>): string[] {
   const { name, mtu } = network
   if (mtu === undefined || mtu >= IPV6_MTU) return []
   const own = [...(spec.vms ?? []), ...(spec.containerClusters ?? [])].flatMap(({ interfaces = [] }) =>

@@ -4,10 +4,13 @@ import { OWNER_ROLES } from '../children/workspace-owners.ts'
 
 /** One entry of a Role or ClusterRole. */
 export interface AccessRule {
+  /** API groups, such as apps; the core group is an empty text. */
   readonly apiGroups: readonly string[]
+  /** Names of kinds in URLs, such as deployments or vmdiskimages/status. */
   readonly resources: readonly string[]
+  /** What may be done, such as get or patch. */
   readonly verbs: readonly string[]
-  /** Limits the rule to these objects. */
+  /** Limits the rule to these objects, by name. Default: all objects. */
   readonly resourceNames?: readonly string[]
 }
 
@@ -19,6 +22,7 @@ const MAKE = ['create', 'patch', 'delete'] as const
 /** For objects that it creates, and also reads one by one. */
 const OWN = [...READ, ...MAKE] as const
 
+/** Returns an entry for kinds of one API group. */
 export function allow(apiGroup: string, resources: readonly string[], verbs: readonly string[]): AccessRule {
   return { apiGroups: [apiGroup], resources, verbs }
 }
@@ -237,5 +241,7 @@ export const NAMESPACE_GRANTS: readonly Grant[] = [
   grant('elects its leader with this Lease', 'coordination.k8s.io', ['leases'], ['get', 'update'], LEASE),
 ]
 
+/** Rights of the operator in all namespaces, and on what is in none. */
 export const CLUSTER_ACCESS: readonly AccessRule[] = CLUSTER_GRANTS.map(({ rule }) => rule)
+/** Rights of the operator in its own namespace alone. */
 export const NAMESPACE_ACCESS: readonly AccessRule[] = NAMESPACE_GRANTS.map(({ rule }) => rule)

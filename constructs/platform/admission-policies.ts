@@ -20,6 +20,7 @@ import { IMAGE_CREATOR, IMAGE_USER } from './user-roles.ts'
 
 /** What the API server does about a request that a rule is about: it takes it with a warning, or refuses it. As in a ValidatingAdmissionPolicyBinding. */
 export const ADMISSION_ACTIONS = ['Warn', 'Deny'] as const
+/** One of `ADMISSION_ACTIONS`. */
 export type AdmissionAction = (typeof ADMISSION_ACTIONS)[number]
 
 /** Rules about what works, and may be wanted. They concern what is new: objects that are stored stay, and can be changed. */
@@ -30,6 +31,7 @@ export interface AdmissionChoices {
   readonly workspacesWithoutOwners?: AdmissionAction
 }
 
+/** What the admission policies are given. */
 export interface AdmissionPoliciesProps extends AdmissionChoices {
   /** Namespace of the policy's ConfigMap. @default `sync-operator` */
   readonly namespace?: string

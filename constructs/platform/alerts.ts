@@ -10,6 +10,7 @@ export type AlertSeverity = 'critical' | 'warning' | 'info'
 
 /** The source for everything about an alert: the rule, its tests, its section in the docs. */
 export interface Alert {
+  /** How soon people must act. */
   readonly severity: AlertSeverity
   /** In PromQL: what is wrong wherever it has a value. Of all replicas together, by namespace of the operator. */
   readonly expr: string
@@ -17,8 +18,9 @@ export interface Alert {
   readonly above?: number
   /** Prometheus duration for which it must be wrong without interruption. `0s` means immediately. */
   readonly for: string
-  /** Prometheus templates. */
+  /** One line for people, a template of Prometheus. */
   readonly summary: string
+  /** What it means and what to do, a template of Prometheus. */
   readonly description: string
 }
 
@@ -268,6 +270,7 @@ export const ALERTS = {
   },
 } as const satisfies Readonly<Record<string, Alert>>
 
+/** Name of an alert, without the prefix. */
 export type AlertName = keyof typeof ALERTS
 
 /** Overrides for one alert of one installation. */

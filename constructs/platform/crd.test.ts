@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { resourceSchema } from '../api/resource-schema.ts'
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
-import { Crd, resourceSchema } from './crd.ts'
+import { Crd } from './crd.ts'
 
 describe('Crd', () => {
   it.each(RESOURCES)('loses nothing of the schema of $kind', (resource) => {

@@ -1,9 +1,8 @@
 import { k8s } from 'cdk8s-plus-29'
 import type { Construct } from 'constructs'
-import { NOT_SEEN } from '../api/shared.ts'
-import { celMatches } from '../schema/cel.ts'
-import type { NameRule, PrinterColumn, Resource } from '../schema/define-resource.ts'
-import { type StructuralSchema, structural, type ValidationRule } from '../schema/structural.ts'
+import { resourceSchema } from '../api/resource-schema.ts'
+import type { PrinterColumn, Resource } from '../schema/define-resource.ts'
+import type { StructuralSchema } from '../schema/structural.ts'
 import { RETAINED } from './retained.ts'
 
 /** The CustomResourceDefinition of one kind of the API, with its status subresource. It outlives the installation, as its objects do. */
@@ -55,29 +54,6 @@ function typed(schema: StructuralSchema): k8s.JsonSchemaProps {
 
 function camelCase(keyword: string): string {
   return keyword.replace(/-([a-z])/g, (_dash, letter: string) => letter.toUpperCase())
-}
-
-/** Returns the schema of the whole object: what every Kubernetes object has, and our spec and status. */
-export function resourceSchema(resource: Resource): StructuralSchema {
-  const { name } = resource
-  return {
-    description: resource.description,
-    type: 'object',
-    required: ['spec'],
-    properties: {
-      apiVersion: { description: `Always ${resource.apiVersion}.`, type: 'string' },
-      kind: { description: `Always ${resource.kind}.`, type: 'string' },
-      // The API server has its own description and refuses one here. A rule can only refer to a field that is listed.
-      metadata: { type: 'object', ...(name === undefined ? {} : { properties: { name: { type: 'string' } } }) },
-      spec: structural(resource.spec, `${resource.kind}.spec`),
-      status: { ...structural(resource.status, `${resource.kind}.status`), default: { observedGeneration: NOT_SEEN } },
-    },
-    ...(name === undefined ? {} : { 'x-kubernetes-validations': [nameRule(name)] }),
-  }
-}
-
-function nameRule({ pattern, message }: NameRule): ValidationRule {
-  return { rule: celMatches('self.metadata.name', pattern), message, fieldPath: '.metadata.name' }
 }
 
 /** A missing priority means 0, which the API server would drop. */

@@ -32,8 +32,10 @@ const GUARDED = {
   },
 } as const satisfies Record<string, Guarded>
 
+/** What is guarded. */
 export interface DeletionGuardProps {
-  readonly guards: keyof typeof GUARDED
+  /** The CustomResourceDefinitions of the API, or the namespaces that are retained. */
+  readonly guards: 'crds' | 'namespaces'
 }
 
 /**

@@ -1,4 +1,35 @@
-/** What platform teams install: `@open-terrain/constructs/platform`. It needs cdk8s-plus-29, unlike the rest of the package. */
+/**
+ * What platform teams install, and the policy: `@open-terrain/constructs/platform`. Everything here is promised, as in `@open-terrain/constructs`. It needs
+ * cdk8s-plus-29, unlike the rest of the package.
+ */
+export { formatDuration, parseDuration } from '../api/duration.ts'
+export { type IpAddress, type IpPrefix, parseCidr } from '../api/ip-address.ts'
+export {
+  isUrlAllowed,
+  OPERATOR_NAMESPACE,
+  type ParsedPolicy,
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  POLICY_NAME,
+  POLICY_STATUS_NAME,
+  type Policy,
+  type PolicyKeyName,
+  type PolicyProblem,
+  type PolicyValues,
+  parsePolicy,
+} from '../api/policy.ts'
+export {
+  CONTAINER_DEVICES,
+  type ContainerDevice,
+  NETWORK_DRIVERS,
+  type NetworkDriver,
+  RECLAIM_POLICIES,
+  type ReclaimPolicy,
+  SERVICE_TYPES,
+  type ServiceType,
+} from '../api/policy-fields.ts'
+export { parseQuantity } from '../api/quantity.ts'
+export { SOURCE_TYPES, type SourceType } from '../api/source-type.ts'
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
 export {
   ADMISSION_ACTIONS,
@@ -16,7 +47,7 @@ export {
   fullName,
   runbookAnchor,
 } from './alerts.ts'
-export { Crd, resourceSchema } from './crd.ts'
+export { API_KINDS, type ApiKind } from './api-kinds.ts'
 export { ALLOW_DELETION_ANNOTATION, DeletionGuard, type DeletionGuardProps } from './deletion-guard.ts'
 export {
   INSTALLATION_PARTS,
@@ -24,10 +55,12 @@ export {
   type InstallationPart,
   type InstallationProps,
   type Manifest,
+  renderCrds,
   renderInstallation,
   renderMonitoring,
 } from './installation.ts'
 export {
+  type InstallationNamespaces,
   type InstallationProblem,
   namespaceProblems,
   networkPolicyProblems,
@@ -42,9 +75,14 @@ export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
 export { OperatorConfinement, type OperatorConfinementProps } from './operator-confinement.ts'
-export { MEMORY_LIMIT } from './operator-deployment.ts'
+export {
+  MEMORY_LIMIT,
+  type OperatorDeploymentProps,
+  type OperatorPodOptions,
+  type Toleration,
+} from './operator-deployment.ts'
 export { heapFlag } from './operator-heap.ts'
 export { type InstallationOwner, manifestsOwner } from './owner-guard.ts'
-export { type PolicyValues, policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

@@ -46,10 +46,15 @@ function isMore(one: string, other: string): boolean {
 
 const NOT_ALONE = 'must be a namespace that nothing else uses: take another name'
 
-interface InstallationNamespaces {
+/** Names of the namespaces of an installation. */
+export interface InstallationNamespaces {
+  /** That of the operator. */
   readonly namespace?: string | undefined
+  /** That of the images of workspaces. */
   readonly imageNamespace?: string | undefined
+  /** That of CDI. */
   readonly cdiNamespace?: string | undefined
+  /** That of KubeVirt. */
   readonly kubevirtNamespace?: string | undefined
 }
 

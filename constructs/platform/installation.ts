@@ -1,3 +1,4 @@
+import type { PolicyValues } from '../api/policy-keys.ts'
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
 import { type AdmissionChoices, AdmissionPolicies } from './admission-policies.ts'
@@ -10,11 +11,12 @@ import { Namespaces } from './namespaces.ts'
 import { NetworkPolicies, type NetworkPoliciesOptions } from './network-policies.ts'
 import { Operator, type OperatorProps } from './operator.ts'
 import { type InstallationOwner, markOwner, OwnerGuard } from './owner-guard.ts'
-import { type PolicyValues, SyncOperatorPolicy } from './policy.ts'
+import { SyncOperatorPolicy } from './policy.ts'
 import { UserRoles } from './user-roles.ts'
 
+/** What is installed, and how. */
 export interface InstallationProps extends OperatorProps {
-  /** Keys of the policy that differ from the operator's defaults. */
+  /** Keys of the policy that differ from the operator's defaults. @default none */
   readonly policy?: PolicyValues
   /** Namespace of the images of workspaces, also in the policy. @default `imageNamespace` of `policy`, else `vmdi-farm` */
   readonly imageNamespace?: string
@@ -32,15 +34,21 @@ export interface InstallationProps extends OperatorProps {
 
 /** An object as the API server accepts it. */
 export interface Manifest {
+  /** Group and version, such as apps/v1. */
   readonly apiVersion: string
+  /** Kind, such as Deployment. */
   readonly kind: string
+  /** Its name, and its namespace unless it is in none. */
   readonly metadata: { readonly name: string; readonly namespace?: string }
+  /** All else, such as spec. */
   readonly [field: string]: unknown
 }
 
 /** The parts of an installation, in the order in which they are applied. Pulumi and `kubectl apply` get the same objects. */
 export const INSTALLATION_PARTS = ['crds', 'namespaces', 'access', 'policy', 'operator', 'monitoring'] as const
+/** One of `INSTALLATION_PARTS`. */
 export type InstallationPart = (typeof INSTALLATION_PARTS)[number]
+/** The objects of each part, in the order in which they are applied. */
 export type Installation = Readonly<Record<InstallationPart, readonly Manifest[]>>
 
 /**
@@ -89,6 +97,13 @@ export function renderInstallation(props: InstallationProps): Installation {
     }),
     monitoring: monitoring === undefined ? [] : renderMonitoring({ ...monitoring, ...ofOperator }),
   }
+}
+
+/** Renders the CustomResourceDefinitions alone, in the order of the API reference. `renderInstallation` has them too. */
+export function renderCrds(): readonly Manifest[] {
+  return manifests((chart) => {
+    for (const resource of RESOURCES) new Crd(chart, resource.crdName, resource)
+  })
 }
 
 /** Renders what a cluster with the Prometheus operator needs to scrape and alert. Throws, naming the invalid property. */

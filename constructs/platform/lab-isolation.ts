@@ -5,10 +5,11 @@ import { shortHash } from '../api/names.ts'
 import { LAB_TABLE, labIsolationRules } from './lab-isolation-rules.ts'
 import { PART_OF } from './operator-names.ts'
 
+/** What keeps nodes out of the networks of workspaces. */
 export interface LabIsolationProps {
-  /** Container image with `sh` and `nft` (nftables 1.0 or newer), preferably by digest. */
+  /** Container image with `sh` and `nft` (nftables 1.0 or newer), preferably by digest, such as registry.example.com/nft:1.1. */
   readonly image: string
-  /** Labels of the nodes that run members of workspaces. @default every Linux node */
+  /** Labels of the nodes that run members of workspaces, such as { labs: 'true' }. @default every Linux node */
   readonly nodeSelector?: Readonly<Record<string, string>>
 }
 

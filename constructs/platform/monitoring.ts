@@ -12,6 +12,7 @@ export function isPrometheusDuration(text: string): boolean {
   return DURATION.test(text)
 }
 
+/** How Prometheus finds the operator, and which alerts there are. */
 export interface MonitoringProps {
   /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
@@ -19,9 +20,9 @@ export interface MonitoringProps {
   readonly labels?: Readonly<Record<string, string>>
   /** How often Prometheus reads the metrics, as a Prometheus duration. @default `30s` */
   readonly interval?: string
-  /** URL of the runbook; each alert adds the anchor of its section. @default none: alerts have no link */
+  /** URL of the runbook, such as https://docs.example.com/runbook; each alert adds the anchor of its section. @default none: alerts have no link */
   readonly runbookUrl?: string
-  /** Overrides by name of the alert without the prefix. `false` leaves an alert out. */
+  /** Overrides by name of the alert without the prefix. `false` leaves an alert out. @default none: all alerts as they are */
   readonly alerts?: { readonly [Name in AlertName]?: AlertOverride | false }
 }
 

@@ -5,6 +5,7 @@ import { DeletionGuard } from './deletion-guard.ts'
 import { OPERATOR_LABELS, PART_OF } from './operator-names.ts'
 import { NOT_PRUNED, RETAINED } from './retained.ts'
 
+/** Names of the namespaces. */
 export interface NamespacesProps {
   /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string

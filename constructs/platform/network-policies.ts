@@ -10,8 +10,9 @@ const IMPORTERS = { 'cdi.kubevirt.io': 'importer' }
 const METADATA_V4 = ['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32']
 const METADATA_V6 = ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128']
 
+/** Who may reach the operator, and whom it may reach. */
 export interface NetworkPoliciesOptions {
-  /** Labels of the namespaces whose pods may read the metrics port. @default the namespace `monitoring` */
+  /** Labels of the namespaces whose pods may read the metrics port, such as { 'kubernetes.io/metadata.name': 'monitoring' }. @default the namespace `monitoring` */
   readonly metricsFrom?: Readonly<Record<string, string>>
   /**
    * Ports of the API server, at any address because no selector matches it: that of its Service and the one that it listens on.
@@ -26,6 +27,7 @@ export interface NetworkPoliciesOptions {
   readonly importers?: false | { readonly deniedRanges?: readonly string[] }
 }
 
+/** The same, and where. */
 export interface NetworkPoliciesProps extends NetworkPoliciesOptions {
   /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string

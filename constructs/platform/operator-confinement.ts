@@ -12,6 +12,7 @@ import type { Validation } from './admission-policies.ts'
 import { type MatchedResources, matchConstraints } from './match-constraints.ts'
 import { OPERATOR_LABELS, OPERATOR_NAME } from './operator-names.ts'
 
+/** What the confinement of the operator is given. */
 export interface OperatorConfinementProps {
   /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string

@@ -6,10 +6,11 @@ import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_PORTS, OPERATOR_SELECTOR } fro
 /** User and group `nonroot` of common base images. */
 const USER_ID = 65532
 
+/** The pods of the operator. */
 export interface OperatorDeploymentProps {
-  /** Container image of the operator, preferably by digest. */
+  /** Container image of the operator, preferably by digest, such as registry.example.com/open-terrain/operator:1.4.0. */
   readonly image: string
-  /** Names of the Secrets in the operator's namespace for pulling the image. They are not created here. @default none */
+  /** Names of the Secrets in the operator's namespace for pulling the image. They are not created here. Such as ['registry-login']. @default none */
   readonly imagePullSecrets?: readonly string[]
   /** Namespace of CDI: the Lease of its controller shows whether it works. @default `cdi` */
   readonly cdiNamespace?: string
@@ -27,29 +28,37 @@ export interface OperatorDeploymentProps {
   }
   /** What the pods have beyond what the operator needs. @default nothing */
   readonly pods?: OperatorPodOptions
-  /** Version of the operator, for the label `app.kubernetes.io/version`. @default no such label */
+  /** Version of the operator, such as 1.4.0, for the label `app.kubernetes.io/version`. @default no such label */
   readonly version?: string
 }
 
 /** As in the spec of a Pod. */
 export interface OperatorPodOptions {
+  /** Labels of the nodes that they may run on, such as { pool: 'system' }. @default any node */
   readonly nodeSelector?: Readonly<Record<string, string>>
+  /** Taints of nodes that they tolerate. @default none */
   readonly tolerations?: readonly Toleration[]
-  /** Must exist. */
+  /** Name of a PriorityClass, such as system-cluster-critical. It must exist. @default none */
   readonly priorityClassName?: string
-  /** Labels beyond those that the operator has, such as for costs. */
+  /** Labels beyond those that the operator has, such as { team: 'labs' }. @default none */
   readonly labels?: Readonly<Record<string, string>>
+  /** Annotations of the pods, such as { 'example.com/scrape': 'false' }. @default none */
   readonly annotations?: Readonly<Record<string, string>>
-  /** Environment variables of the container by name, such as `LOG_LEVEL`. */
+  /** Environment variables of the container by name, such as { LOG_LEVEL: 'debug' }. @default none */
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** One taint that is tolerated, as in the spec of a Pod. */
 export interface Toleration {
+  /** Key of the taint, such as dedicated. @default every key, which needs `Exists` */
   readonly key?: string
+  /** Exists: whatever the value of the taint is. Equal: only that value. @default `Equal` */
   readonly operator?: 'Exists' | 'Equal'
+  /** Value of the taint, such as labs. @default the empty one */
   readonly value?: string
+  /** Effect of the taint. @default every effect */
   readonly effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute'
-  /** Only with the effect `NoExecute`. */
+  /** Seconds that the taint is tolerated, such as 300. Only with the effect `NoExecute`. @default for ever */
   readonly tolerationSeconds?: number
 }
 

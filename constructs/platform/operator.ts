@@ -8,6 +8,7 @@ import { deploymentSpec, type OperatorDeploymentProps, versionedLabels } from '.
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
 import { policyRules } from './rbac.ts'
 
+/** The pods of the operator, and where they are. */
 export interface OperatorProps extends OperatorDeploymentProps {
   /** Namespace of the operator. Must exist, see `Namespaces`. @default `sync-operator` */
   readonly namespace?: string

@@ -11,6 +11,7 @@ const INSTALLED_BY = 'pelotech.ot/installed-by'
 /** On what is guarded: who may take it over from another owner. */
 const ADOPTED_BY = 'pelotech.ot/adopted-by'
 
+/** Who applies an installation. */
 export interface InstallationOwner {
   /** Name of the one who applies the installation, such as `<project>/<stack>`. Two owners have two names. See {@link manifestsOwner}. */
   readonly name: string

@@ -5,23 +5,14 @@ import {
   OPERATOR_NAMESPACE,
   POLICY_DEFAULTS,
   POLICY_NAME,
-  type POLICY_SCHEMA,
-  type Policy,
-  type PolicyKeyName,
+  type PolicyValues,
   parsePolicy,
   policyTexts,
 } from '../api/policy.ts'
 
-type FieldOf<Key extends PolicyKeyName> = (typeof POLICY_SCHEMA)[Key]['field']
-
-/** Durations are written as in the ConfigMap (`1h30m`), all other values in their own type. */
-type ValueOf<Field extends keyof Policy> = Field extends `${string}Ms` ? string : NonNullable<Policy[Field]>
-
-/** Values of the policy's keys. A key that is left out has the default of the operator. */
-export type PolicyValues = { readonly [Key in PolicyKeyName]?: ValueOf<FieldOf<Key>> }
-
+/** Values of the policy, and where it is. */
 export interface SyncOperatorPolicyProps extends PolicyValues {
-  /** @default `sync-operator` */
+  /** Namespace of the operator. @default `sync-operator` */
   readonly namespace?: string
 }
 

@@ -5,7 +5,7 @@ import { keywordCheck } from './cel.ts'
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** A free-form object: the API server and the parser keep it unchanged, with every key and every null, at any depth. */
-export function jsonObject(description: string): z.ZodType<JsonObject> {
+export function jsonObject(description: string): z.ZodType<JsonObject, JsonObject> {
   const check = keywordCheck<unknown>(({ value, issues }) => {
     if (isJsonObject(value)) return
     issues.push({ code: 'invalid_type', expected: 'object', input: value, path: [] })
@@ -14,7 +14,10 @@ export function jsonObject(description: string): z.ZodType<JsonObject> {
   return z
     .unknown()
     .check(check)
-    .meta({ description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true }) as z.ZodType<JsonObject>
+    .meta({ description, type: 'object', 'x-kubernetes-preserve-unknown-fields': true }) as z.ZodType<
+    JsonObject,
+    JsonObject
+  >
 }
 
 function isJsonObject(value: unknown): value is JsonObject {

@@ -52,6 +52,9 @@ const KEYWORDS = [
   'x-kubernetes-validations',
 ] as const
 
+/** What a schema says to authors alone, in their editors: a CRD has a limit on its bytes. */
+const FOR_AUTHORS: readonly string[] = ['example']
+
 /** Types of zod schemas that have a structural form. Of the unions, `normalized` accepts only int-or-string. */
 const TYPES: readonly string[] = [
   'object',
@@ -157,7 +160,7 @@ function unwrapIntOrString(node: JsonNode, place: string): void {
 function normalized(node: JsonNode, place: string): StructuralSchema {
   for (const word of Object.keys(node)) {
     if (word === 'pattern') fail(place, 'who breaks a pattern reads nothing else: say it in words, with matching()')
-    const isKnown = (KEYWORDS as readonly string[]).includes(word) || word === '$schema' || word === '~standard'
+    const isKnown = [...KEYWORDS, ...FOR_AUTHORS, '$schema', '~standard'].includes(word)
     if (!isKnown)
       fail(
         place,

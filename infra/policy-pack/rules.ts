@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, POLICY_NAME, parsePolicy } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, POLICY_NAME, parsePolicy } from '@open-terrain/constructs/platform'
 import { imageProblem } from '../image-reference.ts'
 
 /** Rules are functions of what a stack registers. Each returns one sentence per problem, and none if there is no problem. */

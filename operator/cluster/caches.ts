@@ -1,5 +1,5 @@
-import { LABELS, virtualMachine, vmDiskImage, workspace } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { virtualMachine, vmChildNames, vmDiskImage, workspace } from '@open-terrain/constructs/operator'
 import type { Selection } from '../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../kube/kube-object.ts'
 import * as types from '../kube/resource-types.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type Reason } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { Reason } from '@open-terrain/constructs/operator'
 import { isTerminating, type KubeObject } from '../kube/kube-object.ts'
 import type { ConditionView } from '../runtime/interned.ts'
 import { claimMessageOf } from './claim-message.ts'

@@ -1,4 +1,4 @@
-import type { SpecProblem } from '@open-terrain/constructs'
+import type { SpecProblem } from '@open-terrain/constructs/operator'
 import { memoized, withKnownSpec } from '../base/memoized.ts'
 import { grouped } from '../base/messages.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'

@@ -1,4 +1,4 @@
-import { parseQuantity } from '@open-terrain/constructs'
+import { parseQuantity } from '@open-terrain/constructs/operator'
 import type { KubeObject, Raw } from '../kube/kube-object.ts'
 import { keptMetadata } from './kept-metadata.ts'
 import { isOfWorkspace, type MetaView, OF_WORKSPACE } from './views.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, virtualMachine, vmDiskImage } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { virtualMachine, vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { viewImage } from '../images/image-view.ts'
 import { CLUTTERED, KEPT, raw } from './raw-object.fixtures.ts'

@@ -1,11 +1,10 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
-  LABELS,
   parseVMDiskImageSpec,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
   vmDiskImage,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { compareTexts } from '../base/messages.ts'
 import type { Matters } from '../cluster/kept-metadata.ts'
 import { nameIn, type OwnView, ownKind } from '../cluster/own-view.ts'

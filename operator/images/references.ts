@@ -1,4 +1,4 @@
-import { type VMDiskImageSpec, virtualMachine } from '@open-terrain/constructs'
+import { type VMDiskImageSpec, virtualMachine } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ObjectKey } from '../kube/kube-object.ts'
 import type { ImageView } from './image-view.ts'
 

@@ -1,4 +1,4 @@
-import type { Condition } from '@open-terrain/constructs'
+import type { Condition } from '@open-terrain/constructs/operator'
 import { CLUSTER_ACCESS } from '@open-terrain/constructs/platform'
 import { expect } from 'vitest'
 import type { ZodType } from 'zod'

@@ -1,4 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
+import type { Policy } from '@open-terrain/constructs/operator'
 import { toTime } from '../base/time.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
 import type { ObjectPlan } from './plan.ts'

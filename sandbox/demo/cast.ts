@@ -1,17 +1,17 @@
+import { GROUP, VERSION } from '@open-terrain/constructs'
 import {
   type DataSyncSpec,
   dataSync,
-  GROUP,
+  dataSyncImageName,
+  fillImageUrl,
   parseQuantity,
-  VERSION,
   type VirtualMachineSpec,
   type VMDiskImageSpec,
   virtualMachine,
   type WorkspaceSpec,
   workspace,
   workspaceSnapshot,
-} from '@open-terrain/constructs'
-import { dataSyncImageName, fillImageUrl } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { addressOf, type ImageServer } from '../image-server/image-server.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 

@@ -1,12 +1,11 @@
-import {
-  ANNOTATIONS,
-  type DataSyncStatus,
-  LABELS,
-  type VirtualMachineStatus,
-  type VMDiskImageStatus,
-  type WorkspaceSnapshotStatus,
-  type WorkspaceStatus,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import type {
+  DataSyncStatus,
+  VirtualMachineStatus,
+  VMDiskImageStatus,
+  WorkspaceSnapshotStatus,
+  WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../operator/kube/controller-of.ts'
 import type { KubeObject, ObjectMeta } from '../../operator/kube/kube-object.ts'
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dataSync, virtualMachine, workspace, workspaceSnapshot } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, workspace, workspaceSnapshot } from '@open-terrain/constructs/operator'
 import { parseAllDocuments } from 'yaml'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'

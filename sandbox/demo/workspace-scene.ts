@@ -1,4 +1,5 @@
-import { LABELS, type PowerState } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import type { PowerState } from '@open-terrain/constructs/operator'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import { WORKSPACE_SNAPSHOT } from '../../operator/controllers/workspace-snapshot/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'

@@ -1,5 +1,4 @@
-import { parseQuantity } from '@open-terrain/constructs'
-import type { KubeVirtVirtualMachineSpec } from '@open-terrain/constructs/operator'
+import { type KubeVirtVirtualMachineSpec, parseQuantity } from '@open-terrain/constructs/operator'
 
 const MIB = 1024n * 1024n
 

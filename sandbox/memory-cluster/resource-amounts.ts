@@ -1,4 +1,4 @@
-import { parseQuantity } from '@open-terrain/constructs'
+import { parseQuantity } from '@open-terrain/constructs/operator'
 
 /** Amounts of a resource: thousandths of a CPU, bytes, or a number of objects. */
 

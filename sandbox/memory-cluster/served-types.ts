@@ -1,4 +1,4 @@
-import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs'
+import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs/operator'
 import type { KubeObject, ObjectMeta, ResourceType } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 import * as sandboxTypes from '../resource-types.ts'

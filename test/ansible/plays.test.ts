@@ -1,4 +1,4 @@
-import type { WorkspaceSpec } from '@open-terrain/constructs'
+import type { WorkspaceSpec } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readManifests } from '../../sandbox/demo/manifests.ts'
 import { AnsibleRange } from './range.ts'

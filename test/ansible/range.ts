@@ -1,10 +1,12 @@
 import { join } from 'node:path'
-import type { Play, WorkspaceSpec, WorkspaceVm } from '@open-terrain/constructs'
 import {
   freePlayAddress,
+  type Play,
   renderPlayJob,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
+  type WorkspaceSpec,
+  type WorkspaceVm,
 } from '@open-terrain/constructs/operator'
 import { playReportOf } from '../../operator/controllers/workspace/decide/play-report.ts'
 import { Host } from '../lab-networks/namespaces.ts'

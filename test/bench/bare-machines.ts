@@ -1,5 +1,5 @@
-import type { Artifact } from '@open-terrain/constructs'
 import {
+  type Artifact,
   cloudInitFingerprint,
   cloudInitHash,
   renderCloneDataVolume,

@@ -1,5 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { systemClock } from '../../operator/base/clock.ts'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'

@@ -1,9 +1,5 @@
-import {
-  POLICY_NAME,
-  type PowerState,
-  type VMDiskImageSpecInput,
-  type WorkspaceSpecInput,
-} from '@open-terrain/constructs'
+import type { VMDiskImageSpecInput, WorkspaceSpecInput } from '@open-terrain/constructs'
+import { POLICY_NAME, type PowerState } from '@open-terrain/constructs/operator'
 import { systemClock } from '../../operator/base/clock.ts'
 import { DATA_SYNC } from '../../operator/controllers/data-sync/caches.ts'
 import { MACHINE } from '../../operator/controllers/virtual-machine/caches.ts'

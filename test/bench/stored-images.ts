@@ -1,5 +1,9 @@
-import type { Artifact, VMDiskImageSpec, VMDiskImageStatus } from '@open-terrain/constructs'
-import { revisionOf } from '@open-terrain/constructs/operator'
+import {
+  type Artifact,
+  revisionOf,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import { budgetKeyOf } from '../../operator/images/decide/image-content.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'

@@ -1,5 +1,4 @@
-import type { WorkspaceSpec } from '@open-terrain/constructs'
-import { renderWorkspaceAnsible } from '@open-terrain/constructs/operator'
+import { renderWorkspaceAnsible, type WorkspaceSpec } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import type { CloudInit } from './package.ts'

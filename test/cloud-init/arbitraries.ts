@@ -1,9 +1,10 @@
-import { parseVirtualMachineSpec, type VirtualMachineSpecInput } from '@open-terrain/constructs'
+import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import {
   type Addressing,
   type CloudInitProps,
   type CloudInitUser,
   type GuestInterface,
+  parseVirtualMachineSpec,
   withMacAddresses,
 } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'

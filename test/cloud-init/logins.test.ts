@@ -1,5 +1,10 @@
-import { parseVirtualMachineSpec, type VirtualMachineUser } from '@open-terrain/constructs'
-import { renderCloudInit, safeLogin, warningsOf } from '@open-terrain/constructs/operator'
+import {
+  parseVirtualMachineSpec,
+  renderCloudInit,
+  safeLogin,
+  type VirtualMachineUser,
+  warningsOf,
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, inject, it } from 'vitest'
 import type { CloudInit } from './package.ts'

@@ -1,7 +1,7 @@
-import { parseWorkspaceSpec } from '@open-terrain/constructs'
 import {
   isUserData,
   ownConfig,
+  parseWorkspaceSpec,
   renderCloudInit,
   renderUserData,
   renderWorkspaceMachine,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { workspace } from '@open-terrain/constructs'
+import { workspace } from '@open-terrain/constructs/operator'
 import { expect } from 'vitest'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, NAMESPACE } from '../../operator/kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs/operator'
 import type { WatchEvent } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, SECRET } from '../../operator/kube/resource-types.ts'

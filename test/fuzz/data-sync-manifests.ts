@@ -1,4 +1,4 @@
-import { SOURCE_TYPES } from '@open-terrain/constructs'
+import { SOURCE_TYPES } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { anyJson, diskSize, objectName, oddName, oddQuantity, oddText, textAround } from './odd-values.ts'
 import { manifestsOf, nearValidImageSpec, rawNumber, UNKNOWN, validImageSpec } from './spec-manifests.ts'

@@ -1,5 +1,8 @@
-import { VM_DISK_IMAGE_MODES } from '@open-terrain/constructs'
-import { USER_DATA_BEGINNINGS, WINDOWS_USER_DATA_BEGINNINGS } from '@open-terrain/constructs/operator'
+import {
+  USER_DATA_BEGINNINGS,
+  VM_DISK_IMAGE_MODES,
+  WINDOWS_USER_DATA_BEGINNINGS,
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { at, type Change, changedSpecs, type Path } from './changes.ts'
 import {

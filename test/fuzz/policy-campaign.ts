@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_NAME } from '@open-terrain/constructs'
-import { POLICY_SCHEMA } from '@open-terrain/constructs/operator'
+import { POLICY_NAME, POLICY_SCHEMA } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { settled } from '../../operator/kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { POLICY_DEFAULTS, type Policy, type PolicyKeyName } from '@open-terrain/constructs'
-import { POLICY_SCHEMA } from '@open-terrain/constructs/operator'
+import { POLICY_DEFAULTS, POLICY_SCHEMA, type Policy, type PolicyKeyName } from '@open-terrain/constructs/operator'
 import type { PolicyValue, PolicyWrite } from './policy-writes.ts'
 
 /** The policy as it must be: for each key the last usable value since the key was last absent. */

@@ -1,4 +1,4 @@
-import { POLICY_KEYS, type PolicyKeyName } from '@open-terrain/constructs'
+import { POLICY_KEYS, type PolicyKeyName } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { BAD_QUOTAS } from '../../constructs/api/policy.fixtures.ts'
 import { objectName, oddDuration, oddName, oddQuantity, oddText } from './odd-values.ts'

@@ -1,4 +1,4 @@
-import { POLICY_NAME } from '@open-terrain/constructs'
+import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'

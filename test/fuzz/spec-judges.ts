@@ -1,20 +1,16 @@
+import { DataSync, VirtualMachine, VMDiskImage, Workspace, WorkspaceSnapshot } from '@open-terrain/constructs'
 import {
-  DataSync,
   dataSync,
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
   parseWorkspaceSnapshotSpec,
   parseWorkspaceSpec,
-  VirtualMachine,
-  VMDiskImage,
   virtualMachine,
   vmDiskImage,
-  Workspace,
-  WorkspaceSnapshot,
   workspace,
   workspaceSnapshot,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { type ApiObject, App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
 import type { Manifest, ManifestKind } from './spec-manifests.ts'

@@ -1,4 +1,4 @@
-import { RECLAIM_POLICIES, SOURCE_TYPES, type SourceType } from '@open-terrain/constructs'
+import { RECLAIM_POLICIES, SOURCE_TYPES, type SourceType } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { fineUrl, oddUrl } from './odd-urls.ts'
 import {

@@ -1,6 +1,4 @@
-import type { StructuralSchema } from '@open-terrain/constructs'
-import { RESOURCES } from '@open-terrain/constructs/operator'
-import { resourceSchema } from '@open-terrain/constructs/platform'
+import { RESOURCES, resourceSchema, type StructuralSchema } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
 import { useOwnCluster } from '../harness/cluster.ts'

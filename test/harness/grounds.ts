@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { POLICY_NAME, POLICY_STATUS_NAME } from '@open-terrain/constructs'
+import { POLICY_NAME, POLICY_STATUS_NAME } from '@open-terrain/constructs/operator'
 import { expect, vi } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'

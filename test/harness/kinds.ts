@@ -1,20 +1,22 @@
+import type {
+  DataSyncSpecInput,
+  VirtualMachineSpecInput,
+  VMDiskImageSpecInput,
+  WorkspaceSnapshotSpecInput,
+  WorkspaceSpecInput,
+} from '@open-terrain/constructs'
 import {
-  type DataSyncSpecInput,
   type DataSyncStatus,
   dataSync,
-  type VirtualMachineSpecInput,
   type VirtualMachineStatus,
-  type VMDiskImageSpecInput,
   type VMDiskImageStatus,
   virtualMachine,
   vmDiskImage,
-  type WorkspaceSnapshotSpecInput,
   type WorkspaceSnapshotStatus,
-  type WorkspaceSpecInput,
   type WorkspaceStatus,
   workspace,
   workspaceSnapshot,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 
 export const IMAGE: ResourceType = vmDiskImage

@@ -1,4 +1,4 @@
-import type { Attempt } from '@open-terrain/constructs'
+import type { Attempt } from '@open-terrain/constructs/operator'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { DataVolume, Image } from './kinds.ts'
 import type { World } from './world.ts'

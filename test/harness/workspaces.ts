@@ -1,4 +1,5 @@
-import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'

@@ -10,7 +10,7 @@ import {
   WORKSPACE_REASON_HELP,
   WORKSPACE_SNAPSHOT_PHASES,
   WORKSPACE_SNAPSHOT_REASON_HELP,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { inject, it } from 'vitest'
 import { type RuleTests, testRules } from './promtool.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { VMDiskImageSpecInput } from '@open-terrain/constructs'
-import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/operator'
 import { inject } from 'vitest'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'

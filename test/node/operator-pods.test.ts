@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/operator'
 import type { Manifest } from '@open-terrain/constructs/platform'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'

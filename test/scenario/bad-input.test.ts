@@ -8,7 +8,7 @@ import {
   virtualMachine,
   vmDiskImage,
   workspace,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { DATA_SYNC_FIXTURES } from '../../constructs/api/data-sync.fixtures.ts'
 import {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'

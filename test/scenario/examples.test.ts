@@ -2,8 +2,14 @@ import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { LABELS, POLICY_DEFAULTS, POLICY_KEYS, parsePolicy, SOURCE_TYPES } from '@open-terrain/constructs'
-import { policyDefaultText } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import {
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  parsePolicy,
+  policyDefaultText,
+  SOURCE_TYPES,
+} from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'

@@ -1,5 +1,4 @@
-import { POLICY_STATUS_NAME } from '@open-terrain/constructs'
-import { childName, renderDataVolume } from '@open-terrain/constructs/operator'
+import { childName, POLICY_STATUS_NAME, renderDataVolume } from '@open-terrain/constructs/operator'
 import { describe, expect, it, vi } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, POLICY_NAME } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { MANAGER, POLICY_NAME } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
 import {

@@ -1,4 +1,5 @@
-import { LABELS, type ReclaimPolicy } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import type { ReclaimPolicy } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'

@@ -1,4 +1,4 @@
-import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { pathOf } from '../harness/admission-cluster.ts'
 import { ApiUser } from '../harness/api-user.ts'

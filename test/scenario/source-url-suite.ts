@@ -1,4 +1,5 @@
-import { isUrlAllowed, POLICY_DEFAULTS, parsePolicy, render } from '@open-terrain/constructs'
+import { render } from '@open-terrain/constructs'
+import { isUrlAllowed, POLICY_DEFAULTS, parsePolicy } from '@open-terrain/constructs/operator'
 import { AdmissionPolicies } from '@open-terrain/constructs/platform'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'

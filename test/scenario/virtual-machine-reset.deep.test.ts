@@ -1,5 +1,6 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { ANNOTATIONS, virtualMachine } from '../../constructs/index.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import type { Machine } from '../../sandbox/simulators/kubevirt-models.ts'
 import { useCluster } from '../harness/cluster.ts'

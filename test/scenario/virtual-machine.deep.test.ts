@@ -1,4 +1,4 @@
-import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs'
+import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeObject, Raw, ResourceType } from '../../operator/kube/kube-object.ts'

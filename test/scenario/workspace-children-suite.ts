@@ -5,7 +5,7 @@ import {
   POLICY_NAME,
   type WorkspaceSpec,
   workspace as workspaceKind,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'

@@ -1,4 +1,5 @@
-import { POLICY_NAME, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'

@@ -1,5 +1,5 @@
-import { LABELS, POLICY_NAME } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER, POLICY_NAME } from '@open-terrain/constructs/operator'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   CONFIG_MAP,

@@ -1,4 +1,5 @@
-import { POLICY_NAME, type VirtualMachineSpecInput } from '@open-terrain/constructs'
+import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
+import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { onTestFinished } from 'vitest'
 import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
 import {

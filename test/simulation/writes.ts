@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../operator/kube/kube-object.ts'
 import type { Commit, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
 import { type Image, reasonOf } from '../harness/kinds.ts'

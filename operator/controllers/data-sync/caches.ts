@@ -1,5 +1,12 @@
-import { type DataSyncReason, type DataSyncSpec, dataSync, parseDataSyncSpec } from '@open-terrain/constructs'
-import { dataSyncImageName, type ImageTriple, triplesIn } from '@open-terrain/constructs/operator'
+import {
+  type DataSyncReason,
+  type DataSyncSpec,
+  dataSync,
+  dataSyncImageName,
+  type ImageTriple,
+  parseDataSyncSpec,
+  triplesIn,
+} from '@open-terrain/constructs/operator'
 import { memoized } from '../../base/memoized.ts'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'

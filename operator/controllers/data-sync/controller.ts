@@ -1,4 +1,4 @@
-import { DATA_SYNC_REASON_HELP, type Policy, vmDiskImage } from '@open-terrain/constructs'
+import { DATA_SYNC_REASON_HELP, type Policy, vmDiskImage } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'

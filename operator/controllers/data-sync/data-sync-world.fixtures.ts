@@ -1,11 +1,12 @@
+import type { DataSyncSpecInput } from '@open-terrain/constructs'
 import {
-  type DataSyncSpecInput,
   type DataSyncStatus,
+  dataSyncImageName,
   parseDataSyncSpec,
   parseVMDiskImageSpec,
+  revisionOf,
   type VMDiskImageStatus,
-} from '@open-terrain/constructs'
-import { dataSyncImageName, revisionOf } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { budgetKeyOf } from '../../images/decide/image-content.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'

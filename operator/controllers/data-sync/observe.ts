@@ -1,4 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
+import type { Policy } from '@open-terrain/constructs/operator'
 import { BY_IMAGE } from '../../images/references.ts'
 import { isTerminating } from '../../kube/kube-object.ts'
 import { type DataSyncCaches, parsedDataSyncSpec, wanted } from './caches.ts'

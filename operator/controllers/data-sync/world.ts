@@ -1,5 +1,10 @@
-import type { DataSyncStatus, ParsedDataSyncSpec, Policy, VMDiskImageSpec } from '@open-terrain/constructs'
-import type { ImageTriple } from '@open-terrain/constructs/operator'
+import type {
+  DataSyncStatus,
+  ImageTriple,
+  ParsedDataSyncSpec,
+  Policy,
+  VMDiskImageSpec,
+} from '@open-terrain/constructs/operator'
 import type { OwnView } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { ObjectMeta } from '../../kube/kube-object.ts'

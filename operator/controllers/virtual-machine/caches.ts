@@ -1,11 +1,12 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
+  diskClaimName,
   parseVirtualMachineSpec,
   type VirtualMachineDisk,
   type VirtualMachineSpec,
   virtualMachine,
-} from '@open-terrain/constructs'
-import { diskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
+  vmChildNames,
+} from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'

@@ -1,11 +1,14 @@
-import type { VirtualMachineSpec } from '@open-terrain/constructs'
-import type { CloudInitData, CloudInitProps, CloudInitUser, SpecWarning } from '@open-terrain/constructs/operator'
 import {
   asUserDataBegins,
+  type CloudInitData,
+  type CloudInitProps,
+  type CloudInitUser,
   isUserData,
   isWindows,
   renderCloudInit,
+  type SpecWarning,
   userDataWarnings,
+  type VirtualMachineSpec,
   WINDOWS_PASSWORD_MAX,
   withGuestHosts,
   withMacAddresses,

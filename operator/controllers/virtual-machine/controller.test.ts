@@ -1,5 +1,4 @@
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Neighbours } from '../../cluster/neighbours.ts'
 import { apiError } from '../../kube/api-error.fixtures.ts'

@@ -1,6 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
-import { VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, type Policy, VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs/operator'
 import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'

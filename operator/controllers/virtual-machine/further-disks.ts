@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type VirtualMachineDisk } from '@open-terrain/constructs'
-import { diskClaimName, isDiskClaimName } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { diskClaimName, isDiskClaimName, type VirtualMachineDisk } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../base/equality.ts'
 import type { CloneSource } from '../../cluster/clone-sources.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'

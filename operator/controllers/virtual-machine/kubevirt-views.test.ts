@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, virtualMachine } from '@open-terrain/constructs'
-import { matchersOf, renderKubeVirtVirtualMachine } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { matchersOf, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { CLUTTERED, KEPT, raw } from '../../cluster/raw-object.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { ofImageOrMachine, ofWorkspaceOrMachine } from '../../cluster/caches.ts'
 import { BY_OWNER } from '../../cluster/ownership.ts'
 import type { StorageClassView } from '../../cluster/views.ts'

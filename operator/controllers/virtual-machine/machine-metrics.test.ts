@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { statusWithBug } from '../../runtime/plan-writer.ts'

@@ -1,5 +1,8 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import { VIRTUAL_MACHINE_CONDITIONS as TYPE, VIRTUAL_MACHINE_PHASES } from '@open-terrain/constructs'
+import {
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  VIRTUAL_MACHINE_PHASES,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'

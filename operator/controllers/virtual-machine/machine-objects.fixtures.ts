@@ -1,10 +1,12 @@
-import { ANNOTATIONS, LABELS, parseVirtualMachineSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
   cloudInitHash,
   MANAGER,
+  parseVirtualMachineSpec,
   renderCloudInit,
   renderKubeVirtVirtualMachine,
   userDataWarnings,
+  type VMDiskImageStatus,
   vmChildNames,
   withMacAddresses,
 } from '@open-terrain/constructs/operator'

@@ -1,10 +1,12 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
+  type CloneDataVolumeObject,
+  FINALIZERS,
   parseVirtualMachineSpec,
+  rootDiskGeneration,
   type VirtualMachineStatus,
   type VMDiskImageStatus,
-} from '@open-terrain/constructs'
-import { type CloneDataVolumeObject, FINALIZERS, rootDiskGeneration } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { BY_CLONE_SOURCE } from '../../cluster/caches.ts'
 import type { CloneSource } from '../../cluster/clone-sources.ts'

@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { given, type ObjectOverrides } from '../../runtime/plan-walk.fixtures.ts'
 import { START } from '../../runtime/times.fixtures.ts'

@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import type { ClaimsOn } from '../../images/references.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { aVM, cloudInitOf } from './machine-objects.fixtures.ts'

@@ -1,5 +1,5 @@
-import { LABELS, POLICY_DEFAULTS } from '@open-terrain/constructs'
-import { diskClaimName, isDiskClaimName, vmChildNames } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { diskClaimName, isDiskClaimName, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { BY_CHILD } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
-import { diskClaimName, FINALIZERS } from '@open-terrain/constructs/operator'
+import { diskClaimName, FINALIZERS, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

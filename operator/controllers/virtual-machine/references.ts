@@ -1,5 +1,11 @@
-import { LABELS, type VMDiskImageSpec, workspace } from '@open-terrain/constructs'
-import { diskClaimName, rootDiskGeneration, rootDiskName } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import {
+  diskClaimName,
+  rootDiskGeneration,
+  rootDiskName,
+  type VMDiskImageSpec,
+  workspace,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { controllerOfKind, isChildOf, ownerAmong } from '../../cluster/ownership.ts'
 import { BY_IMAGE, type ImageClaim, type ReferenceSource, referenceOf, referencesOf } from '../../images/references.ts'

@@ -1,5 +1,4 @@
-import type { VirtualMachineSpec } from '@open-terrain/constructs'
-import { effectiveRunStrategy, vmChildNames } from '@open-terrain/constructs/operator'
+import { effectiveRunStrategy, type VirtualMachineSpec, vmChildNames } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../kube/api-error.ts'
 import type { KubeClient } from '../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'

@@ -1,5 +1,5 @@
-import { LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { type VMDiskImageStatus, vmChildNames } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Store } from '../../runtime/store.ts'

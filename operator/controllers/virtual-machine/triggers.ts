@@ -1,4 +1,5 @@
-import { LABELS, VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { familyKey } from '../../cluster/ownership.ts'

@@ -1,10 +1,11 @@
 import type {
+  CloudInitData,
   ParsedVirtualMachineSpec,
   Policy,
+  SpecWarning,
   VirtualMachineDisk,
   VirtualMachineStatus,
-} from '@open-terrain/constructs'
-import type { CloudInitData, SpecWarning } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { AwaitedNeighbours } from '../../cluster/neighbour-facts.ts'
 import type { OwnView } from '../../cluster/own-view.ts'

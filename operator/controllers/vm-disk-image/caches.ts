@@ -1,5 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
-import { childName } from '@open-terrain/constructs/operator'
+import { childName, vmDiskImage } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, keepImagesIn } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'

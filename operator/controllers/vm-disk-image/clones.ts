@@ -1,4 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
 import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { BY_OWNER, childrenOf, controllerOfKind, familyKey, ownerAmong } from '../../cluster/ownership.ts'

@@ -1,5 +1,5 @@
-import { LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { REASON_HELP } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, REASON_HELP } from '@open-terrain/constructs/operator'
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'

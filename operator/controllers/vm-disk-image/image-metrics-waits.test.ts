@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../base/time.ts'
 import { ImageWaits } from './image-metrics.ts'

@@ -1,4 +1,4 @@
-import { type Attempt, SOURCE_TYPES, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { type Attempt, SOURCE_TYPES, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'

@@ -5,7 +5,7 @@ import {
   SOURCE_TYPES,
   type SourceType,
   type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import { fromTime } from '../../base/time.ts'
 import { ownerAmong } from '../../cluster/ownership.ts'

@@ -1,4 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
+import type { Policy } from '@open-terrain/constructs/operator'
 import { claimRefusals } from '../../cluster/event-reads.ts'
 import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ReferenceSource } from '../../images/references.ts'

@@ -1,4 +1,4 @@
-import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { START } from '../../runtime/times.fixtures.ts'
 import { anImage } from './image-objects.fixtures.ts'

@@ -1,4 +1,4 @@
-import type { Reason } from '@open-terrain/constructs'
+import type { Reason } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating } from '../../kube/kube-object.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { childName, FINALIZERS } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { childName, FINALIZERS, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'

@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type Policy, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import type { QuotaView } from '../../cluster/quotas.ts'
 import type { References } from '../../images/references.ts'

@@ -1,5 +1,11 @@
-import { LABELS, type VMDiskImageSpec, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { childName, MANAGER, revisionOf } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import {
+  childName,
+  MANAGER,
+  revisionOf,
+  type VMDiskImageSpec,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { POD_PHASE } from '../../cluster/views.ts'

@@ -1,5 +1,4 @@
-import type { VMDiskImageSpec } from '@open-terrain/constructs'
-import { revisionOf } from '@open-terrain/constructs/operator'
+import { revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
 import { FakeClock } from '../../kube/fake-clock.fixtures.ts'

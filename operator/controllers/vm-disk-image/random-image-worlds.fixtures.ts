@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageSpec } from '@open-terrain/constructs'
-import { FINALIZERS, revisionOf } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { FINALIZERS, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { CREDENTIAL_KEYS } from '@open-terrain/constructs'
-import { CERTIFICATE_ENDINGS } from '@open-terrain/constructs/operator'
+import { CERTIFICATE_ENDINGS, CREDENTIAL_KEYS } from '@open-terrain/constructs/operator'
 import { isApiError } from '../../kube/api-error.ts'
 import { find } from '../../kube/find.ts'
 import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from '../../kube/kube-object.ts'

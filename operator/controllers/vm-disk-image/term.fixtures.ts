@@ -1,5 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, type Policy } from '@open-terrain/constructs/operator'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { Neighbours } from '../../cluster/neighbours.ts'
 import { settled } from '../../kube/fake-clock.fixtures.ts'

@@ -1,4 +1,4 @@
-import type { Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { Policy, Reason, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import type { Observation } from '../../cluster/import-facts.ts'
 import type { QuotaView } from '../../cluster/quotas.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'

@@ -1,4 +1,8 @@
-import { parseWorkspaceSnapshotSpec, type WorkspaceSnapshotSpec, workspaceSnapshot } from '@open-terrain/constructs'
+import {
+  parseWorkspaceSnapshotSpec,
+  type WorkspaceSnapshotSpec,
+  workspaceSnapshot,
+} from '@open-terrain/constructs/operator'
 import { BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { ownKind } from '../../cluster/own-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'

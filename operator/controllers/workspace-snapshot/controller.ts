@@ -1,4 +1,4 @@
-import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP } from '@open-terrain/constructs'
+import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'

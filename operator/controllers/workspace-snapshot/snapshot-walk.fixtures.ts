@@ -1,4 +1,5 @@
-import { parseWorkspaceSnapshotSpec, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
+import { parseWorkspaceSnapshotSpec } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'

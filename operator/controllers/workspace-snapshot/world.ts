@@ -2,7 +2,7 @@ import type {
   ParsedWorkspaceSnapshotSpec,
   WorkspaceSnapshotMember,
   WorkspaceSnapshotStatus,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { OwnView } from '../../cluster/own-view.ts'
 
 /** A WorkspaceSnapshot as its cache keeps it. */

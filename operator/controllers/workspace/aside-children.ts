@@ -1,4 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { find } from '../../kube/find.ts'
 import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../kube/resource-types.ts'

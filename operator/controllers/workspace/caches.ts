@@ -1,4 +1,5 @@
-import { ANNOTATIONS, parseWorkspaceSpec, type WorkspaceSpec, workspace } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { parseWorkspaceSpec, type WorkspaceSpec, workspace } from '@open-terrain/constructs/operator'
 import type { ClusterCaches } from '../../cluster/caches.ts'
 import { namesAmong, ownKind } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'

@@ -1,5 +1,5 @@
-import { LABELS, workspace } from '@open-terrain/constructs'
-import { LAB_ISOLATION } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import { LAB_ISOLATION, workspace } from '@open-terrain/constructs/operator'
 import { BY_OWNER, byOwnerOf } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {

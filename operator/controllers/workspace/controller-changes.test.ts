@@ -1,4 +1,5 @@
-import { type VirtualMachineSpecInput, virtualMachine, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { VirtualMachineSpecInput, WorkspaceSpecInput } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import {

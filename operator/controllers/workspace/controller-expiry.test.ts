@@ -1,4 +1,4 @@
-import { workspace } from '@open-terrain/constructs'
+import { workspace } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { toTime } from '../../base/time.ts'
 import { ApiError } from '../../kube/api-error.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, virtualMachine, type WorkspaceSpecInput, workspace } from '@open-terrain/constructs'
-import type { PlayRecord } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import { type PlayRecord, virtualMachine, workspace } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { JOB, POD, SECRET } from '../../kube/resource-types.ts'

@@ -1,4 +1,5 @@
-import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { virtualMachine, vmDiskImage } from '@open-terrain/constructs'
-import { OWNER_ROLES } from '@open-terrain/constructs/operator'
+import { OWNER_ROLES, virtualMachine, vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
-import { LAB_ISOLATION } from '@open-terrain/constructs/operator'
+import { LAB_ISOLATION, virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

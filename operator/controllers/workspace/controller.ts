@@ -1,7 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Policy, WorkspaceStatus } from '@open-terrain/constructs'
-import { WORKSPACE_REASON_HELP } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, type Policy, WORKSPACE_REASON_HELP, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'

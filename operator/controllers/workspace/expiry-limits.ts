@@ -1,4 +1,4 @@
-import type { Policy } from '@open-terrain/constructs'
+import type { Policy } from '@open-terrain/constructs/operator'
 import type { Clock } from '../../base/clock.ts'
 
 /** Between two deletions of workspaces: three a minute at most, so that people see it and can stop it. */

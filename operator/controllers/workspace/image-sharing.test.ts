@@ -1,4 +1,5 @@
-import type { VMDiskImageStatus, WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it, vi } from 'vitest'
 import { clusterCaches } from '../../cluster/caches.ts'
 import type { ImageView } from '../../images/image-view.ts'

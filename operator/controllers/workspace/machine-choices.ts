@@ -1,4 +1,5 @@
-import { ANNOTATIONS, virtualMachine } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { groupOf, type KubeObject } from '../../kube/kube-object.ts'
 
 /** Fields of a machine on which people decide as long as its workspace does not: what they have set stays. */

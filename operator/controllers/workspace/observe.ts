@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type Policy, type WorkspaceSpec } from '@open-terrain/constructs'
-import { isCopiedSecret, isGeneratedSecret } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { isCopiedSecret, isGeneratedSecret, type Policy, type WorkspaceSpec } from '@open-terrain/constructs/operator'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { BY_OWNER, familyKey, isChildOf, type Owner } from '../../cluster/ownership.ts'

@@ -1,4 +1,4 @@
-import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs'
+import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import {
   type ImageClaim,

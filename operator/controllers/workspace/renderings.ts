@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { WorkspaceSpec } from '@open-terrain/constructs'
+import type { WorkspaceSpec } from '@open-terrain/constructs/operator'
 import type { Blueprint, Component } from './decide/component.ts'
 import { renderComponents } from './decide/render.ts'
 

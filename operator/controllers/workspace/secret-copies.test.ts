@@ -1,5 +1,5 @@
-import type { WorkspaceComponent, WorkspaceSpecInput } from '@open-terrain/constructs'
-import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs/operator'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { SECRET_COPY_POLICY, SECRET_COPY_RULE, type WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'

@@ -1,5 +1,13 @@
-import { ANNOTATIONS, type CopiedWorkspaceSecret, type Policy, type WorkspaceSecret } from '@open-terrain/constructs'
-import { type CopiedSecret, copiedUidOf, copiedVersionOf, isCopiedSecret } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  type CopiedSecret,
+  type CopiedWorkspaceSecret,
+  copiedUidOf,
+  copiedVersionOf,
+  isCopiedSecret,
+  type Policy,
+  type WorkspaceSecret,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_OWNER, familyKey } from '../../cluster/ownership.ts'
 import { ApiError } from '../../kube/api-error.ts'

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
+  type DeploymentObject,
   POLICY_DEFAULTS,
   type Policy,
   type VMDiskImageStatus,
   virtualMachine,
   vmDiskImage,
-  type WorkspaceSpecInput,
   workspace,
-} from '@open-terrain/constructs'
-import type { DeploymentObject } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'

@@ -1,5 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs'
-import type { PlayRecord } from '@open-terrain/constructs/operator'
+import type { PlayRecord, WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { WorkspaceMetrics } from './workspace-metrics.ts'

@@ -1,5 +1,9 @@
-import { WORKSPACE_PHASES, type WorkspaceStatus } from '@open-terrain/constructs'
-import { EXPIRY_ACTIONS, type PlayRecord } from '@open-terrain/constructs/operator'
+import {
+  EXPIRY_ACTIONS,
+  type PlayRecord,
+  WORKSPACE_PHASES,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import type { Counter, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { fromTime } from '../../base/time.ts'

@@ -1,16 +1,14 @@
-import {
-  ANNOTATIONS,
-  POLICY_DEFAULTS,
-  type Policy,
-  parseWorkspaceSpec,
-  type VirtualMachineSpec,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   type DeploymentObject,
   effectiveRunStrategy,
   isCopiedSecret,
+  POLICY_DEFAULTS,
+  type Policy,
+  parseWorkspaceSpec,
   podNetworksIn,
+  type VirtualMachineSpec,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import { toTime } from '../../base/time.ts'
 import { viewQuota } from '../../cluster/quotas.ts'

@@ -1,4 +1,9 @@
-import type { ParsedWorkspaceSpec, Policy, VirtualMachineStatus, WorkspaceStatus } from '@open-terrain/constructs'
+import type {
+  ParsedWorkspaceSpec,
+  Policy,
+  VirtualMachineStatus,
+  WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { OwnView } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'

@@ -1,4 +1,4 @@
-import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs'
+import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { cutMessage } from '../../runtime/conditions.ts'
 import type { ImageClaim } from '../references.ts'
 import type { Ensured } from './ensure-image.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, type Policy, render, VMDiskImage, type VMDiskImageSpec } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, render, VMDiskImage } from '@open-terrain/constructs'
+import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { isTerminating, type KubeObject } from '../../kube/kube-object.ts'
 import type { Precondition } from '../../runtime/preconditions.ts'
 import type { ImageView } from '../image-view.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VMDiskImageSpec } from '@open-terrain/constructs'
-import { revisionOf, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { type ImageView, parsedImageSpec } from '../image-view.ts'
 

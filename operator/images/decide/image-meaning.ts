@@ -1,5 +1,10 @@
-import type { Policy, VMDiskImageSpec } from '@open-terrain/constructs'
-import { compareQuantities, DATA_SYNC_IMAGE_FIELDS, isSameUrl } from '@open-terrain/constructs/operator'
+import {
+  compareQuantities,
+  DATA_SYNC_IMAGE_FIELDS,
+  isSameUrl,
+  type Policy,
+  type VMDiskImageSpec,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import type { ImageView } from '../image-view.ts'
 

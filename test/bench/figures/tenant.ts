@@ -1,5 +1,5 @@
 import { setInterval as everyMs, setTimeout as sleep } from 'node:timers/promises'
-import { parseQuantity } from '@open-terrain/constructs'
+import { parseQuantity } from '@open-terrain/constructs/operator'
 import { MEMORY_LIMIT } from '@open-terrain/constructs/platform'
 import { systemClock } from '../../../operator/base/clock.ts'
 import { IMAGE } from '../../../operator/controllers/vm-disk-image/caches.ts'

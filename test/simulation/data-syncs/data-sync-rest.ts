@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ANNOTATIONS, type DataSyncImage, type DataSyncPhase, type DataSyncStatus } from '@open-terrain/constructs'
-import { dataSyncImageName, type ImageTriple, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncStatus,
+  dataSyncImageName,
+  type ImageTriple,
+  shortHash,
+} from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import { DATA_SYNC, type DataSync, type Image, reasonOf } from '../../harness/kinds.ts'
 import { isDeletion } from '../chronicle.ts'

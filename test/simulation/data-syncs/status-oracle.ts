@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ANNOTATIONS, LABELS, type VMDiskImageSpec } from '@open-terrain/constructs'
-import { dataSyncImageName, revisionOf } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { dataSyncImageName, revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { DATA_SYNC, type DataSync, IMAGE, type Image } from '../../harness/kinds.ts'

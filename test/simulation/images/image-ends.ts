@@ -1,4 +1,5 @@
-import { type Artifact, LABELS } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import type { Artifact } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_SOURCE,

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, type VMDiskImageSpec } from '@open-terrain/constructs'
-import { revisionOf, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { ResourceType } from '../../../operator/kube/kube-object.ts'
 import {

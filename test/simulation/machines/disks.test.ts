@@ -1,5 +1,6 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { ANNOTATIONS, LABELS, POLICY_NAME } from '../../../constructs/index.ts'
 import {
   CONFIG_MAP,
   DATA_VOLUME,

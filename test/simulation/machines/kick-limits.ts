@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, parsePolicy } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, parsePolicy } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { ConfigMap } from '../../harness/kinds.ts'

@@ -1,4 +1,4 @@
-import { RUN_STRATEGIES } from '@open-terrain/constructs'
+import { RUN_STRATEGIES } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'

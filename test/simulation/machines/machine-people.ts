@@ -1,5 +1,5 @@
-import { LABELS, RUN_STRATEGIES, type VirtualMachineSpecInput } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { LABELS, type VirtualMachineSpecInput } from '@open-terrain/constructs'
+import { RUN_STRATEGIES, vmChildNames } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,

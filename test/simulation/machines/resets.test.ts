@@ -1,5 +1,5 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ANNOTATIONS } from '../../../constructs/index.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,

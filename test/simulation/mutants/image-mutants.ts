@@ -178,7 +178,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
     name: 'a bad policy value means the default',
     invariant: 8,
     alsoCaughtAs: [1],
-    seam: seam(SHARED.authoring, 'parsePolicy', (parsePolicy, { POLICY_DEFAULTS }) => (data) => {
+    seam: seam(SHARED.constructs, 'parsePolicy', (parsePolicy, { POLICY_DEFAULTS }) => (data) => {
       return parsePolicy(data, POLICY_DEFAULTS)
     }),
     kind: 'undisturbed',

@@ -4,7 +4,6 @@ export const SHARED = {
   apiError: () => import('../../../operator/kube/api-error.ts'),
   apply: () => import('../../../operator/runtime/apply.ts'),
   childRefusals: () => import('../../../operator/runtime/child-refusals.ts'),
-  authoring: () => import('@open-terrain/constructs'),
   constructs: () => import('@open-terrain/constructs/operator'),
   ensureImage: () => import('../../../operator/images/decide/ensure-image.ts'),
   ownedFields: () => import('../../../operator/runtime/owned-fields.ts'),

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type Attempt } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { Attempt } from '@open-terrain/constructs/operator'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import type { DataVolume, Image } from '../../harness/kinds.ts'
 import { imageOwner, isDeletion, isEnd, isOperator, isPerson } from '../chronicle.ts'

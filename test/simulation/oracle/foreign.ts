@@ -1,4 +1,4 @@
-import { POLICY_STATUS_NAME } from '@open-terrain/constructs'
+import { POLICY_STATUS_NAME } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { isLedger, isOperator } from '../chronicle.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'

@@ -1,5 +1,4 @@
-import { parseWorkspaceSpec } from '@open-terrain/constructs'
-import { renderClusterHosts } from '@open-terrain/constructs/operator'
+import { parseWorkspaceSpec, renderClusterHosts } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { scheduleOf, storyOf } from '../story.ts'
 import { hostsIn } from './lab-content.ts'

@@ -1,6 +1,10 @@
-import { parseWorkspaceSpec, virtualMachine, workspace } from '@open-terrain/constructs'
-import { renderWorkspaceMachine } from '@open-terrain/constructs/operator'
-import { resourceSchema } from '@open-terrain/constructs/platform'
+import {
+  parseWorkspaceSpec,
+  renderWorkspaceMachine,
+  resourceSchema,
+  virtualMachine,
+  workspace,
+} from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { scheduleOf, storyOf } from '../story.ts'
 import { labOf, specOf } from './labs.ts'

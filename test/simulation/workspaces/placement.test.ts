@@ -1,5 +1,5 @@
-import { POLICY_DEFAULTS, type WorkspaceSpec, type WorkspaceSpecInput } from '@open-terrain/constructs'
-import { renderContainerCluster } from '@open-terrain/constructs/operator'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, renderContainerCluster, type WorkspaceSpec } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { marked } from '../../../operator/controllers/workspace/decide/as-wanted.ts'
 import { isTerminating, type KubeObject } from '../../../operator/kube/kube-object.ts'

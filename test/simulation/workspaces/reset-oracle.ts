@@ -1,11 +1,12 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
-  LABELS,
+  ABOUT_LOSSES,
   POLICY_DEFAULTS,
   parseDuration,
+  ROOT_DISK,
+  rootDiskGeneration,
   type VirtualMachineStatus,
-} from '@open-terrain/constructs'
-import { ABOUT_LOSSES, ROOT_DISK, rootDiskGeneration } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import {

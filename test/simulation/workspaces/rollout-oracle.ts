@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, WORKSPACE, type Workspace } from '../../harness/kinds.ts'

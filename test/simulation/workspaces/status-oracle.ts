@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { WorkspaceComponent, WorkspaceStatus } from '@open-terrain/constructs'
-import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
+import { COMPONENT_MESSAGE_MAX, type WorkspaceComponent, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
 import { DEPLOYMENT, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'

@@ -1,4 +1,4 @@
-import type { PlayRecord, WorkspaceNetworkProps } from '@open-terrain/constructs/operator'
+import type { NetworkDefinitionsProps, PlayRecord } from '@open-terrain/constructs/operator'
 import type { ComponentKind } from '../../../operator/controllers/workspace/decide/component-kind.ts'
 import type { Mutant } from '../mutant.ts'
 import { SHARED, WORKSPACES } from '../mutants/product-modules.ts'
@@ -23,7 +23,7 @@ const alwaysReady = (which: string) =>
   })
 
 /** A network has the configuration of another one. */
-const bridgedAs = (other: (props: WorkspaceNetworkProps) => WorkspaceNetworkProps) =>
+const bridgedAs = (other: (props: NetworkDefinitionsProps) => NetworkDefinitionsProps) =>
   seam(SHARED.constructs, 'renderWorkspaceNetwork', (renderWorkspaceNetwork) => (props) => {
     const others = renderWorkspaceNetwork(other(props))
     return renderWorkspaceNetwork(props).map((one, at) => ({ ...one, spec: others[at]?.spec ?? one.spec }))

@@ -1,5 +1,12 @@
-import { ANNOTATIONS, type DataSyncImage, type DataSyncPhase, type DataSyncReason } from '@open-terrain/constructs'
-import { DATA_SYNC_IMAGE_FIELDS, dataSyncImageName, renderDataSyncImage } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  DATA_SYNC_IMAGE_FIELDS,
+  type DataSyncImage,
+  type DataSyncPhase,
+  type DataSyncReason,
+  dataSyncImageName,
+  renderDataSyncImage,
+} from '@open-terrain/constructs/operator'
 import { isDeletionBlocked, statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
 import type { ImageDefaults } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, dataSync, LABELS } from '@open-terrain/constructs'
-import { dataSyncImageName, isImageFor } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { dataSync, dataSyncImageName, isImageFor } from '@open-terrain/constructs/operator'
 import { creatorMark, creatorOf, markOfCreator, whoMade } from '../../../images/decide/image-creator.ts'
 import { contentDifferences, type ImageDefaults } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'

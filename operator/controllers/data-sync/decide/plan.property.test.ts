@@ -1,5 +1,5 @@
-import { type DataSyncSpecInput, dataSync, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { dataSyncImageName, isImageFor } from '@open-terrain/constructs/operator'
+import type { DataSyncSpecInput } from '@open-terrain/constructs'
+import { dataSync, dataSyncImageName, isImageFor, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'

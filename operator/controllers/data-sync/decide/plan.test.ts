@@ -1,4 +1,4 @@
-import type { DataSyncStatus, VMDiskImageStatus } from '@open-terrain/constructs'
+import type { DataSyncStatus, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW, SPEC } from '../data-sync-world.fixtures.ts'
 import type { DataSyncView } from '../world.ts'

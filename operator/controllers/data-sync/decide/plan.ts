@@ -1,4 +1,4 @@
-import { type DataSyncStatus, problemsText } from '@open-terrain/constructs'
+import { type DataSyncStatus, problemsText } from '@open-terrain/constructs/operator'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/summary.ts'

@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { aDataSyncWorld, dataSyncOf, Images, NOW } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'

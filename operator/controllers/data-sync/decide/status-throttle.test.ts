@@ -1,4 +1,4 @@
-import type { DataSyncStatus } from '@open-terrain/constructs'
+import type { DataSyncStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { dataSyncThrottleOf } from './status.ts'
 

@@ -1,5 +1,9 @@
-import type { DataSyncPhase, DataSyncReason, DataSyncStatus } from '@open-terrain/constructs'
-import { IMAGE_MESSAGE_MAX } from '@open-terrain/constructs/operator'
+import {
+  type DataSyncPhase,
+  type DataSyncReason,
+  type DataSyncStatus,
+  IMAGE_MESSAGE_MAX,
+} from '@open-terrain/constructs/operator'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, shareIn } from '../../../runtime/members.ts'

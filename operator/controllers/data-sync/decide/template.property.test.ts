@@ -1,4 +1,4 @@
-import type { VMDiskImageSpec } from '@open-terrain/constructs'
+import type { VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ensureImage } from '../../../images/decide/ensure-image.ts'

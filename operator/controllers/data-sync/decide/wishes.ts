@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type DataSyncSpec } from '@open-terrain/constructs'
-import { DATA_SYNC_IMAGE_FIELDS, imageSpecOf } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { DATA_SYNC_IMAGE_FIELDS, type DataSyncSpec, imageSpecOf } from '@open-terrain/constructs/operator'
 import { differences } from '../../../images/decide/ensure-image.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

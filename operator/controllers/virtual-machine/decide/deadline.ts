@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
 import { referTo, removalOf } from '../../../runtime/plan.ts'

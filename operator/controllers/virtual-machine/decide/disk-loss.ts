@@ -1,4 +1,5 @@
-import { ANNOTATIONS, LABELS, virtualMachine, workspace } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { virtualMachine, workspace } from '@open-terrain/constructs/operator'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { isFilledByOthers, POPULATED_FOR } from '../../../cluster/views.ts'

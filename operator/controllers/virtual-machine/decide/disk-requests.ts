@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { MachineView, MachineWorld } from '../world.ts'

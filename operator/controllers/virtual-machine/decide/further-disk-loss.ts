@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import { isFilledByOthers } from '../../../cluster/views.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import type { GuestDataDisk } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { GuestDataDisk, VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { isSameValue } from '../../../images/decide/image-meaning.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../../kube/kube-object.ts'

@@ -1,4 +1,4 @@
-import type { VirtualMachineSpec } from '@open-terrain/constructs'
+import type { VirtualMachineSpec } from '@open-terrain/constructs/operator'
 import { toTime } from '../../../base/time.ts'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import { type PodEvent, warningFrom } from '../../../cluster/pod-events.ts'

@@ -1,11 +1,11 @@
-import type {
-  RunStrategy,
-  VirtualMachineReason,
-  VirtualMachineSpec,
-  VirtualMachineStatus,
-} from '@open-terrain/constructs'
-import { vmDiskImage } from '@open-terrain/constructs'
-import { effectiveRunStrategy } from '@open-terrain/constructs/operator'
+import {
+  effectiveRunStrategy,
+  type RunStrategy,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
+  vmDiskImage,
+} from '@open-terrain/constructs/operator'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import {
   DATA_VOLUME,

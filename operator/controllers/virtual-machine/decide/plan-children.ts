@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS, type VirtualMachineSpec, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
   cloudInitFingerprint,
   cloudInitHash,
@@ -18,6 +18,8 @@ import {
   renderDiskClaim,
   renderKubeVirtVirtualMachine,
   uuidFrom,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
   withMacAddresses,
   withoutValues,
 } from '@open-terrain/constructs/operator'

@@ -1,5 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
-import { cloudInitHash } from '@open-terrain/constructs/operator'
+import { cloudInitHash, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { MINUTE } from '../../../runtime/times.fixtures.ts'
 import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'

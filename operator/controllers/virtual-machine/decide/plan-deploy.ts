@@ -1,6 +1,12 @@
-import type { VirtualMachineInterface, VirtualMachineStatus } from '@open-terrain/constructs'
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { cloudInitFingerprint, isHalted, shortHash, vmChildNames } from '@open-terrain/constructs/operator'
+import {
+  cloudInitFingerprint,
+  isHalted,
+  shortHash,
+  type VirtualMachineInterface,
+  type VirtualMachineStatus,
+  vmChildNames,
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { firstFew } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'

@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'

@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { START } from '../../../runtime/times.fixtures.ts'

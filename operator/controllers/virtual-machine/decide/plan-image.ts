@@ -1,4 +1,4 @@
-import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs'
+import type { Artifact, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { disputeText } from '../../../images/decide/dispute.ts'
 import { type Ensured, ensureImage, isNewlyCorrected, isNobodyElses } from '../../../images/decide/ensure-image.ts'

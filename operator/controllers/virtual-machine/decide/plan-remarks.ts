@@ -1,5 +1,11 @@
-import { LABELS, type VirtualMachineSpec } from '@open-terrain/constructs'
-import { compareQuantities, guestHostsHash, replacedBy, warningsOf } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import {
+  compareQuantities,
+  guestHostsHash,
+  replacedBy,
+  type VirtualMachineSpec,
+  warningsOf,
+} from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import { whoMade } from '../../../images/decide/image-creator.ts'
 import { isOtherContent, mismatches } from '../../../images/decide/image-meaning.ts'

@@ -1,10 +1,12 @@
-import { ANNOTATIONS, formatDuration, type VirtualMachineStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   ABOUT_LOSSES,
+  formatDuration,
   ROOT_DISK,
   rootDiskGeneration,
   rootDiskName,
   uuidFrom,
+  type VirtualMachineStatus,
   vmChildNames,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'

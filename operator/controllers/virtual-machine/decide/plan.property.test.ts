@@ -1,4 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

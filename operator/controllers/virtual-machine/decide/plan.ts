@@ -1,5 +1,4 @@
-import { problemsText, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, problemsText, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'

@@ -1,5 +1,9 @@
-import { ANNOTATIONS, VIRTUAL_MACHINE_REASON_HELP, type VirtualMachineReason } from '@open-terrain/constructs'
-import { diskClaimName } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  diskClaimName,
+  VIRTUAL_MACHINE_REASON_HELP,
+  type VirtualMachineReason,
+} from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { expectShown } from '../../../runtime/plan-laws.fixtures.ts'

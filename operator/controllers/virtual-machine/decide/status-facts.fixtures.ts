@@ -1,4 +1,4 @@
-import type { VirtualMachineReason } from '@open-terrain/constructs'
+import type { VirtualMachineReason } from '@open-terrain/constructs/operator'
 import type { withMachineSummary } from './status.ts'
 
 export type Facts = Parameters<typeof withMachineSummary>[1]

@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'

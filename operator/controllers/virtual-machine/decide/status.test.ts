@@ -1,4 +1,4 @@
-import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
+import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { toTime } from '../../../base/time.ts'
 import { reasonOf } from '../../../runtime/summary.ts'

@@ -1,5 +1,9 @@
-import type { VirtualMachinePhase, VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs'
-import { VIRTUAL_MACHINE_CONDITIONS as TYPE } from '@open-terrain/constructs'
+import {
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  type VirtualMachinePhase,
+  type VirtualMachineReason,
+  type VirtualMachineStatus,
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { fromTime } from '../../../base/time.ts'
 import { isOrphaned } from '../../../cluster/ownership.ts'

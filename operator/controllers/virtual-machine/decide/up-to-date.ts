@@ -1,14 +1,12 @@
 import {
-  VIRTUAL_MACHINE_CONDITIONS as TYPE,
-  type VirtualMachineReason,
-  type VirtualMachineSpec,
-  type VirtualMachineStatus,
-} from '@open-terrain/constructs'
-import {
   cloudInitFingerprint,
   cloudInitHash,
   type FirstStartParts,
   firstStartParts,
+  VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  type VirtualMachineReason,
+  type VirtualMachineSpec,
+  type VirtualMachineStatus,
 } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../kube/kube-object.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'

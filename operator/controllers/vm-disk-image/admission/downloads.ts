@@ -1,5 +1,5 @@
-import { ANNOTATIONS, LABELS, vmDiskImage } from '@open-terrain/constructs'
-import { renderDataVolume } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { renderDataVolume, vmDiskImage } from '@open-terrain/constructs/operator'
 import { messageOf, redactUrls } from '../../../base/messages.ts'
 import { attemptOf, isFinished } from '../../../cluster/import-facts.ts'
 import {

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'

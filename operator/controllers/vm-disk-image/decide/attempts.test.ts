@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type Attempt, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { attemptOf } from '../../../cluster/import-facts.ts'
 import { START } from '../../../runtime/times.fixtures.ts'

@@ -1,5 +1,11 @@
-import { type Attempt, LABELS, type Policy, type Reason, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
+import { LABELS } from '@open-terrain/constructs'
+import {
+  type Attempt,
+  type Policy,
+  type Reason,
+  shortHash,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { ATTEMPT_MAX, attemptOf } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'

@@ -1,4 +1,4 @@
-import type { Reason } from '@open-terrain/constructs'
+import type { Reason } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { aDataVolume } from '../image-objects.fixtures.ts'
 import { ImageWalk } from '../image-walk.fixtures.ts'

@@ -1,5 +1,10 @@
-import { type CredentialKey, isUrlAllowed, type Reason, SOURCE_CREDENTIALS } from '@open-terrain/constructs'
-import { CERTIFICATE_ENDINGS } from '@open-terrain/constructs/operator'
+import {
+  CERTIFICATE_ENDINGS,
+  type CredentialKey,
+  isUrlAllowed,
+  type Reason,
+  SOURCE_CREDENTIALS,
+} from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { lackAfter, lackOfRoom, type QuotaRefusal, quotaRefusalIn } from '../../../cluster/quotas.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type DataVolumeView, hasLostVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'

@@ -1,4 +1,5 @@
-import { LABELS, POLICY_DEFAULTS, parsePolicy, type VMDiskImageStatus } from '@open-terrain/constructs'
+import { LABELS } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, parsePolicy, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { anImage } from '../image-objects.fixtures.ts'

@@ -1,10 +1,10 @@
+import { LABELS } from '@open-terrain/constructs'
 import {
-  LABELS,
   type Policy,
   parseDuration,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { compareTexts, firstFew } from '../../../base/messages.ts'
 import { fromTime } from '../../../base/time.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'

@@ -1,4 +1,4 @@
-import { SOURCE_TYPES, type SourceType } from '@open-terrain/constructs'
+import { SOURCE_TYPES, type SourceType } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { FINAL_ERRORS, isUnknownError, PASSING_ERRORS } from './final-errors.ts'
 import { conditionWith, judge } from './judge.fixtures.ts'

@@ -1,4 +1,4 @@
-import type { Reason, SourceType } from '@open-terrain/constructs'
+import type { Reason, SourceType } from '@open-terrain/constructs/operator'
 
 /** An error of CDI's importer that every retry repeats, by the words that the importer prints. */
 export interface FinalError {

@@ -1,4 +1,4 @@
-import { type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs'
+import { type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs/operator'
 import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { Unreferenced } from '../../../runtime/preconditions.ts'

@@ -1,4 +1,4 @@
-import type { Reason } from '@open-terrain/constructs'
+import type { Reason } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../base/messages.ts'
 import { claimMessageOf } from '../../../cluster/claim-message.ts'
 import {

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'

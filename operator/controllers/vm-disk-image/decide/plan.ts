@@ -1,17 +1,14 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   type Artifact,
-  LABELS,
-  problemsText,
-  type Reason,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs'
-import {
   childName,
   FINALIZERS,
   type ImageRef,
+  problemsText,
+  type Reason,
   renderDataSource,
   renderVolumeSnapshot,
+  type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { firstFew, redactUrls } from '../../../base/messages.ts'

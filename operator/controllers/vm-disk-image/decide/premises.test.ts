@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { CDI } from '../image-objects.fixtures.ts'
 import { ImageWalk } from '../image-walk.fixtures.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs'
+import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'

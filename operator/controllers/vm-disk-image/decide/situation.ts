@@ -5,7 +5,7 @@ import type {
   SpecProblem,
   VMDiskImagePhase,
   VMDiskImageStatus,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { fromTime } from '../../../base/time.ts'
 import { attemptOf, downloadsOf, isFinished, NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import { childrenOf, isChildOf } from '../../../cluster/ownership.ts'

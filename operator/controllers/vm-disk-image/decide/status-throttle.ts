@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs'
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import type { StatusThrottle } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/summary.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { mergeConditions } from '../../../runtime/conditions.ts'

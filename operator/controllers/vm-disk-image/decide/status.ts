@@ -1,5 +1,11 @@
-import type { Attempt, Reason, VMDiskImagePhase, VMDiskImageStatus } from '@open-terrain/constructs'
-import { MANAGER, REQUESTER_MAX } from '@open-terrain/constructs/operator'
+import {
+  type Attempt,
+  MANAGER,
+  REQUESTER_MAX,
+  type Reason,
+  type VMDiskImagePhase,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { redactUrls } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'

@@ -1,13 +1,15 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
+  childName,
   type ParsedSpec,
   type Policy,
   type Reason,
+  revisionOf,
   type SourceType,
+  shortHash,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
-} from '@open-terrain/constructs'
-import { childName, revisionOf, shortHash } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'

@@ -1,5 +1,10 @@
-import { parseDuration, type WorkspaceSnapshotMember } from '@open-terrain/constructs'
-import { memberSnapshotName, SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
+import {
+  memberSnapshotName,
+  parseDuration,
+  SNAPSHOT_DEADLINE,
+  SNAPSHOT_MESSAGE_MAX,
+  type WorkspaceSnapshotMember,
+} from '@open-terrain/constructs/operator'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'

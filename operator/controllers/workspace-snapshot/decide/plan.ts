@@ -1,5 +1,9 @@
-import { problemsText, type WorkspaceSnapshotMember, type WorkspaceSnapshotStatus } from '@open-terrain/constructs'
-import { renderMemberSnapshot } from '@open-terrain/constructs/operator'
+import {
+  problemsText,
+  renderMemberSnapshot,
+  type WorkspaceSnapshotMember,
+  type WorkspaceSnapshotStatus,
+} from '@open-terrain/constructs/operator'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'

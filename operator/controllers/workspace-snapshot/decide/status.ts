@@ -3,7 +3,7 @@ import type {
   WorkspaceSnapshotPhase,
   WorkspaceSnapshotReason,
   WorkspaceSnapshotStatus,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { listed, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'

@@ -1,5 +1,9 @@
-import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '@open-terrain/constructs'
-import { memberNamesIn } from '@open-terrain/constructs/operator'
+import {
+  memberNamesIn,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs'
-import { isSameAmount, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

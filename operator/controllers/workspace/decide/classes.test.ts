@@ -1,4 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs'
+import type { WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { CLASSES_MAX, labClasses, OTHER_CLASSES } from './classes.ts'
 

@@ -1,4 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs'
+import type { WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../../base/messages.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 

@@ -1,5 +1,12 @@
-import type { Policy, WorkspacePhase, WorkspaceReason, WorkspaceSpec, WorkspaceStatus } from '@open-terrain/constructs'
-import type { MachineRequests, NetworksOfBefore } from '@open-terrain/constructs/operator'
+import type {
+  MachineRequests,
+  NetworksOfBefore,
+  Policy,
+  WorkspacePhase,
+  WorkspaceReason,
+  WorkspaceSpec,
+  WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { SecretSource } from './secret-sources.ts'
 

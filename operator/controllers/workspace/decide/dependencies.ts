@@ -1,4 +1,4 @@
-import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs'
+import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'

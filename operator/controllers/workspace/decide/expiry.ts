@@ -1,5 +1,11 @@
-import { formatDuration, type ParsedWorkspaceSpec, parseDuration, type WorkspaceStatus } from '@open-terrain/constructs'
-import type { ExpiryAction, ExpirySource } from '@open-terrain/constructs/operator'
+import {
+  type ExpiryAction,
+  type ExpirySource,
+  formatDuration,
+  type ParsedWorkspaceSpec,
+  parseDuration,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import { fromTime, toShortTime, toTime } from '../../../base/time.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'

@@ -1,5 +1,8 @@
-import type { GeneratedWorkspaceSecret, WorkspaceStatus } from '@open-terrain/constructs'
-import { isGeneratedSecret } from '@open-terrain/constructs/operator'
+import {
+  type GeneratedWorkspaceSecret,
+  isGeneratedSecret,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { SECRET } from '../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../world.ts'

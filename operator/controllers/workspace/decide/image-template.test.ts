@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, type Policy } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type Policy } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { parsed } from '../workspace-world.fixtures.ts'
 import { imageTemplate } from './image-template.ts'

@@ -1,4 +1,5 @@
 import {
+  fillImageUrl,
   type Policy,
   parseVMDiskImageSpec,
   problemsText,
@@ -6,8 +7,7 @@ import {
   type VMDiskImageSpec,
   type WorkspaceSpec,
   type WorkspaceVm,
-} from '@open-terrain/constructs'
-import { fillImageUrl } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 
 /** What a missing image is created from, or why it cannot be created. */
 export type ImageTemplate =

@@ -1,4 +1,4 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
+import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import type { WorkspaceWorld } from '../world.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceReason } from '@open-terrain/constructs'
+import type { WorkspaceReason } from '@open-terrain/constructs/operator'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'
 import type { WorkspaceWorld } from '../world.ts'

@@ -1,4 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
+import { vmDiskImage } from '@open-terrain/constructs/operator'
 import type { ChildType } from '../../../runtime/plan.ts'
 import { WORKSPACE_POD } from '../child-views.ts'
 import type { ComponentKind } from './component-kind.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs'
-import { claimName, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { claimName, shortHash, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'

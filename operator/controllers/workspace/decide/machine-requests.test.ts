@@ -1,4 +1,5 @@
-import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceStatus } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { WorkspaceSpec, WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { WorkspaceWorld } from '../world.ts'

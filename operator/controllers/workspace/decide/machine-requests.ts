@@ -1,5 +1,12 @@
-import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceStatus } from '@open-terrain/constructs'
-import { ABOUT_LOSSES, type MachineRequest, type MachineRequests, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  ABOUT_LOSSES,
+  type MachineRequest,
+  type MachineRequests,
+  shortHash,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
 import { idOf, type Rollout } from './component.ts'

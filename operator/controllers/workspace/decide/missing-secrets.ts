@@ -1,5 +1,11 @@
-import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '@open-terrain/constructs'
-import { containersOf, hasPlays, isCopiedSecret } from '@open-terrain/constructs/operator'
+import {
+  containersOf,
+  hasPlays,
+  isCopiedSecret,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  type WorkspaceVm,
+} from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
 import {
   type AskedKey,

@@ -3,7 +3,7 @@ import {
   WORKSPACE_CONDITIONS as TYPE,
   type WorkspaceReason,
   type WorkspaceSpec,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'

@@ -1,8 +1,8 @@
-import type { Policy } from '@open-terrain/constructs'
 import {
   notAllowedOverride,
   type OverrideRoot,
   overridePath,
+  type Policy,
   type RefusedOverride,
   readOverrides,
   whyNotAllowed,

@@ -1,4 +1,4 @@
-import { WORKSPACE_CONDITIONS } from '@open-terrain/constructs'
+import { WORKSPACE_CONDITIONS } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { WorkspaceWorld } from '../world.ts'

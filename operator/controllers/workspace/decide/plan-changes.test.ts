@@ -1,5 +1,10 @@
-import type { Policy, WorkspaceSpecInput } from '@open-terrain/constructs'
-import { type DeploymentObject, isClusterNetworkName, podNetworksIn } from '@open-terrain/constructs/operator'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import {
+  type DeploymentObject,
+  isClusterNetworkName,
+  type Policy,
+  podNetworksIn,
+} from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'

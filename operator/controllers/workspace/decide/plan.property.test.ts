@@ -1,5 +1,11 @@
-import { type WorkspaceComponent, type WorkspaceSpec, type WorkspaceStatus, workspace } from '@open-terrain/constructs'
-import { type DeploymentObject, podNetworksIn } from '@open-terrain/constructs/operator'
+import {
+  type DeploymentObject,
+  podNetworksIn,
+  type WorkspaceComponent,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+  workspace,
+} from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'

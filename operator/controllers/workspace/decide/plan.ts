@@ -1,5 +1,4 @@
-import { problemsText } from '@open-terrain/constructs'
-import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { FINALIZERS, problemsText } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../base/messages.ts'
 import { endingWaits } from '../../../cluster/dependents.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'

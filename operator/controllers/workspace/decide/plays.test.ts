@@ -1,5 +1,5 @@
-import { POLICY_DEFAULTS, type Policy, type WorkspaceSpecInput } from '@open-terrain/constructs'
-import type { PlayRecord } from '@open-terrain/constructs/operator'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { type PlayRecord, POLICY_DEFAULTS, type Policy } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'

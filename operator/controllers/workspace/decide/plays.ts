@@ -1,16 +1,11 @@
-import {
-  ANNOTATIONS,
-  type Play,
-  type WorkspaceSpec,
-  type WorkspaceStatus,
-  type WorkspaceVm,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   areMounted,
   freePlayAddress,
   hasPlayLogin,
   isHalted,
   PLAY_MESSAGE_MAX,
+  type Play,
   type PlayRecord,
   playImage,
   playJobName,
@@ -18,6 +13,9 @@ import {
   playsOf,
   renderPlayJob,
   shortHash,
+  type WorkspaceSpec,
+  type WorkspaceStatus,
+  type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'

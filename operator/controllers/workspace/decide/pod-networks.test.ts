@@ -1,4 +1,5 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { WORKSPACE_CONDITIONS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { viewContainerPod } from '../child-views.ts'

@@ -1,5 +1,4 @@
-import type { NetworkDriver } from '@open-terrain/constructs'
-import { ipText, type PodNetwork, parseIp } from '@open-terrain/constructs/operator'
+import { ipText, type NetworkDriver, type PodNetwork, parseIp } from '@open-terrain/constructs/operator'
 import { removalOf } from '../../../runtime/plan.ts'
 import type { AttachedNetwork, ContainerPodView } from '../child-views.ts'
 import type { WorkspaceWorld } from '../world.ts'

@@ -1,4 +1,5 @@
-import { POLICY_DEFAULTS, parsePolicy, type WorkspaceSpecInput, type WorkspaceStatus } from '@open-terrain/constructs'
+import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, parsePolicy, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { HOUR, START } from '../../../runtime/times.fixtures.ts'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'

@@ -1,4 +1,4 @@
-import type { ParsedWorkspaceSpec, Policy } from '@open-terrain/constructs'
+import type { ParsedWorkspaceSpec, Policy } from '@open-terrain/constructs/operator'
 import { compareTexts, firstFew } from '../../../base/messages.ts'
 import { fromTime, toShortTime } from '../../../base/time.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'

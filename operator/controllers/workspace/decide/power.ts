@@ -1,5 +1,4 @@
-import { virtualMachine } from '@open-terrain/constructs'
-import { isHalted } from '@open-terrain/constructs/operator'
+import { isHalted, virtualMachine } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DEPLOYMENT } from '../../../kube/resource-types.ts'
 import { referTo, type Touch } from '../../../runtime/plan.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type VirtualMachineStatus } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ImageView } from '../../../images/image-view.ts'

@@ -1,5 +1,5 @@
-import { ANNOTATIONS, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs'
-import { isHalted, shortHash } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { isHalted, shortHash, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs/operator'
 import { hasHash } from '../../../base/hash-list.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'

@@ -1,5 +1,4 @@
-import { POLICY_DEFAULTS } from '@open-terrain/constructs'
-import { RenderedObject } from '@open-terrain/constructs/operator'
+import { POLICY_DEFAULTS, RenderedObject } from '@open-terrain/constructs/operator'
 import { ApiObject } from 'cdk8s'
 import fc from 'fast-check'
 import { afterEach, expect, it, vi } from 'vitest'

@@ -1,14 +1,15 @@
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  ANNOTATIONS,
   COPIED_TYPES,
+  type CopiedSecret,
   type CopiedType,
   type CopiedWorkspaceSecret,
-  LABELS,
+  copiedUidOf,
   type Policy,
+  SHARED_LABEL,
   virtualMachine,
   workspace,
-} from '@open-terrain/constructs'
-import { type CopiedSecret, copiedUidOf, SHARED_LABEL } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { controllerOfKind } from '../../../cluster/ownership.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { type ChildRefusal, childId } from '../../../runtime/child-refusals.ts'

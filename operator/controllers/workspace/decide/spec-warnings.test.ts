@@ -1,4 +1,4 @@
-import type { VirtualMachineStatus, WorkspaceStatus } from '@open-terrain/constructs'
+import type { VirtualMachineStatus, WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { DEPLOYED } from '../workspace-bench.fixtures.ts'
 import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'

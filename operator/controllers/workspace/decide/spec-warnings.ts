@@ -1,5 +1,4 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs'
-import { wholeLabWarnings } from '@open-terrain/constructs/operator'
+import { WORKSPACE_CONDITIONS, type WorkspaceReason, wholeLabWarnings } from '@open-terrain/constructs/operator'
 import { cutTo } from '../../../base/messages.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import { newCondition } from '../../../runtime/summary.ts'

@@ -1,4 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs'
+import type { WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { workspaceThrottleOf } from './status.ts'
 

@@ -1,12 +1,13 @@
 import {
+  COMPONENT_MESSAGE_MAX,
+  isHalted,
   WORKSPACE_CONDITIONS as TYPE,
   WORKSPACE_REASON_HELP,
   type WorkspaceComponent,
   type WorkspacePhase,
   type WorkspaceReason,
   type WorkspaceStatus,
-} from '@open-terrain/constructs'
-import { COMPONENT_MESSAGE_MAX, isHalted } from '@open-terrain/constructs/operator'
+} from '@open-terrain/constructs/operator'
 import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'

@@ -1,5 +1,4 @@
-import { CONCURRENCY_MAX } from '@open-terrain/constructs'
-import { dnsLabel, objectName } from '@open-terrain/constructs/operator'
+import { CONCURRENCY_MAX, dnsLabel, objectName } from '@open-terrain/constructs/operator'
 import { z } from 'zod'
 import { isTerminating, type KubeObject, type ObjectMeta } from '../../../../kube/kube-object.ts'
 import type { Holder } from '../../world.ts'

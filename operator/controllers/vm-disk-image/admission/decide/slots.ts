@@ -1,5 +1,4 @@
-import { vmDiskImage } from '@open-terrain/constructs'
-import { childName } from '@open-terrain/constructs/operator'
+import { childName, vmDiskImage } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../../base/memoized.ts'
 import type { Owner } from '../../../../cluster/ownership.ts'
 import type { Start } from '../../decide/image-plan.ts'

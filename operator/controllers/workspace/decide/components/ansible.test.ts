@@ -1,4 +1,4 @@
-import { POLICY_DEFAULTS, type WorkspaceSpec } from '@open-terrain/constructs'
+import { POLICY_DEFAULTS, type WorkspaceSpec } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { ANSIBLE_KIND } from './ansible.ts'
 

@@ -1,4 +1,4 @@
-import { ANNOTATIONS, type WorkspaceSpec, workspace as workspaceKind } from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   ansibleName,
   areVariablesTooLarge,
@@ -10,6 +10,8 @@ import {
   renderPlaysNetworkPolicy,
   renderWorkspaceAnsible,
   renderWorkspacePlays,
+  type WorkspaceSpec,
+  workspace as workspaceKind,
 } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { JOB } from '../../../../kube/resource-types.ts'

@@ -1,4 +1,3 @@
-import type { WorkspaceContainerCluster } from '@open-terrain/constructs'
 import {
   ANSIBLE_VOLUME,
   type ContainerClusterProps,
@@ -15,6 +14,7 @@ import {
   renderClusterNetworks,
   renderContainerCluster,
   routesNotShared,
+  type WorkspaceContainerCluster,
 } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../../base/messages.ts'
 import { withoutSecretsOf } from '../../../../base/secrets-of.ts'

@@ -4,7 +4,7 @@ import {
   virtualMachine,
   type WorkspaceSpec,
   type WorkspaceVm,
-} from '@open-terrain/constructs'
+} from '@open-terrain/constructs/operator'
 import { disputeText } from '../../../../images/decide/dispute.ts'
 import { type Ensured, ensureImage, isNewlyCorrected, isNobodyElses } from '../../../../images/decide/ensure-image.ts'
 import { whoMade } from '../../../../images/decide/image-creator.ts'

@@ -1,4 +1,3 @@
-import type { Policy, WorkspaceSpec } from '@open-terrain/constructs'
 import {
   cidrsOf,
   type InterfaceWords,
@@ -13,8 +12,10 @@ import {
   NETWORKS_ANNOTATION,
   type NetworksOfBefore,
   networkWarnings,
+  type Policy,
   renderWorkspaceNetwork,
   staticAddresses,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_ATTACHMENT_DEFINITION } from '../../../../kube/resource-types.ts'

@@ -1,17 +1,15 @@
-import {
-  ANNOTATIONS,
-  type GeneratedWorkspaceSecret,
-  type WorkspaceSecret,
-  type WorkspaceSpec,
-} from '@open-terrain/constructs'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   copiedUidOf,
   copiedVersionOf,
   GENERATED_LENGTH,
+  type GeneratedWorkspaceSecret,
   isGeneratedSecret,
   renderGeneratedSecret,
   renderSecretCopy,
   WINDOWS_PASSWORD_MAX,
+  type WorkspaceSecret,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'

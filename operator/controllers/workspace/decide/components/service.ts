@@ -1,5 +1,10 @@
-import type { Policy, WorkspaceService } from '@open-terrain/constructs'
-import { renderExposedMember, serviceTypeOf, serviceWarnings } from '@open-terrain/constructs/operator'
+import {
+  type Policy,
+  renderExposedMember,
+  serviceTypeOf,
+  serviceWarnings,
+  type WorkspaceService,
+} from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../../base/messages.ts'
 import { SERVICE } from '../../../../kube/resource-types.ts'
 import type { ServiceView } from '../../child-views.ts'

@@ -1,10 +1,12 @@
-import { virtualMachine, type WorkspaceReason, type WorkspaceVm } from '@open-terrain/constructs'
 import {
   machineDiskWarnings,
   machineNetworkWarnings,
   renderWorkspaceMachine,
   templateWarnings,
+  virtualMachine,
   type WorkspaceMachineObject,
+  type WorkspaceReason,
+  type WorkspaceVm,
   warningsOf,
 } from '@open-terrain/constructs/operator'
 import { isTerminating } from '../../../../kube/kube-object.ts'

@@ -1,9 +1,9 @@
-import type { WorkspaceSpec } from '@open-terrain/constructs'
 import {
   compareQuantities,
   renderWorkspaceVolume,
   unusedVolumeWarnings,
   volumeWarnings,
+  type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'

@@ -1,0 +1,264 @@
+/**
+ * The keys of the policy, which people write. What they read of a key in the editor is what its schema says.
+ * Generated from constructs/ by `npm run gen`; do not edit.
+ */
+
+/** Values of the policy's keys. A key that is left out has the default of the operator. */
+export interface PolicyValues {
+  /**
+   * Images that download at once. 0 pauses: running downloads continue to their end, and no new one starts.
+   * @default 4
+   */
+  readonly concurrency?: number
+  /**
+   * Retries after the first failure. Also applies to failed images. Raising it lets them retry. Lowering it fails images that wait for a retry and
+   * have used more.
+   * @default 2
+   */
+  readonly retryLimit?: number
+  /**
+   * Wait before the first retry, ±10 %; doubles with each retry. Counted from the end of the failed attempt.
+   * @default 5m
+   */
+  readonly retryBackoffDuration?: string
+  /**
+   * Longest wait before a retry. If it is less than retryBackoffDuration, retryBackoffDuration is used.
+   * @default 1h
+   */
+  readonly retryBackoffMax?: string
+  /**
+   * An attempt that takes longer fails.
+   * @default 6h
+   */
+  readonly attemptTimeout?: string
+  /**
+   * An attempt without progress for this long fails. Not while its progress is unknown (N/A).
+   * @default 15m
+   */
+  readonly stallTimeout?: string
+  /**
+   * If a snapshot is not ready after this time, the operator takes it again.
+   * @default 1h
+   */
+  readonly snapshotTimeout?: string
+  /**
+   * Retain or Delete: what happens to an image that was made for a virtual machine, a Workspace or a DataSync (label pelotech.ot/created-by) when
+   * nothing refers to it any more, if its spec does not set this field.
+   * @default Delete
+   */
+  readonly reclaimPolicy?: 'Retain' | 'Delete'
+  /**
+   * With Delete: how long an image that was made for a virtual machine, a Workspace or a DataSync is kept when nothing refers to it any more, if its
+   * spec does not set this field. 0s deletes it when its last reference is removed.
+   * @default 72h
+   */
+  readonly unreferencedTTL?: string
+  /**
+   * As reclaimPolicy, for the images that people and pipelines made: all without that label. Delete also applies to existing images immediately.
+   * @default Retain
+   */
+  readonly userReclaimPolicy?: 'Retain' | 'Delete'
+  /**
+   * As unreferencedTTL, for the images that people and pipelines made. If not set, unreferencedTTL applies to them too.
+   * @default none
+   * @example '720h'
+   */
+  readonly userUnreferencedTTL?: string
+  /**
+   * Keep the downloaded volume after its snapshot is ready.
+   * @default true
+   */
+  readonly keepSourceVolume?: boolean
+  /**
+   * Namespace of the images of the machines of workspaces. The operator also creates images for these machines there. It has to exist.
+   * @default vmdi-farm
+   * @example 'vmdi-farm'
+   */
+  readonly imageNamespace?: string
+  /**
+   * URL of the image of a machine of a workspace, if the image does not exist and the machine has no vmDiskImageTemplate. It may contain {image}, the
+   * name of the image, and {name}, {version}, {baseVm} and {baseVmVersion} of the machine. With {image} alone it holds also for images that only
+   * further disks name.
+   * @default none
+   * @example 'https://images.example.com/{image}.qcow2'
+   */
+  readonly imageUrlTemplate?: string
+  /**
+   * For images without storageClass.
+   * @default none
+   * @example 'gp3'
+   */
+  readonly defaultStorageClass?: string
+  /**
+   * For images without snapshotClass.
+   * @default none
+   * @example 'ebs-snapshot'
+   */
+  readonly defaultSnapshotClass?: string
+  /**
+   * For images without secretRef.
+   * @default none
+   * @example 'images-s3'
+   */
+  readonly defaultSecretRef?: string
+  /**
+   * For images without certConfigMap.
+   * @default none
+   * @example 'site-ca'
+   */
+  readonly defaultCertConfigMap?: string
+  /**
+   * For images without sourceType.
+   * @default none
+   */
+  readonly defaultSourceType?: 's3' | 'http' | 'registry' | 'gcs' | 'blank'
+  /**
+   * For images without diskSize.
+   * @default none
+   * @example '24Gi'
+   */
+  readonly defaultDiskSize?: string
+  /**
+   * URL prefixes that images may come from, separated by blanks, commas or line ends. Without it: any host name and any public address.
+   * @default none
+   */
+  readonly allowedSourceUrls?: readonly string[]
+  /**
+   * Whether an image of sourceType http needs a checksum: without one it is not downloaded. CDI verifies no checksum for other source types: for
+   * these, see allowedSourceUrls.
+   * @default false
+   */
+  readonly requireChecksum?: boolean
+  /**
+   * Type of the networks of workspaces: bridge (a whole workspace runs on one node) or ovn-layer2 (across nodes).
+   * @default bridge
+   */
+  readonly networkDriver?: 'bridge' | 'ovn-layer2'
+  /**
+   * Existing NetworkAttachmentDefinitions, such as vlans/vlan-100, that networks of workspaces and interfaces of virtual machines may name with
+   * attach, separated by commas, blanks or line ends. An empty text allows none. No machine or pod that is not on it yet is attached to what is not
+   * listed; what runs on it stays.
+   * @default none
+   */
+  readonly attachableNetworks?: readonly string[]
+  /**
+   * What overrides of members may set: paths below spec of KubeVirt's VirtualMachine, such as vm:template.spec.domain.cpu.model, and below the pod
+   * template of a container cluster, such as pod:spec.hostAliases, each with all below it, separated by commas, blanks or line ends. An empty text
+   * allows none. Some paths are never allowed: see Overrides. A member with another path in overrides is not created or changed.
+   * @default none
+   */
+  readonly allowedOverrides?: readonly string[]
+  /**
+   * Folder for volumes of workspaces with a localPath, on nodes with the label pelotech.ot/local-volumes: "true". A volume is the folder
+   * <localVolumeRoot>/<workspace>/<localPath>. Without this key, these volumes come from the default StorageClass.
+   * @default none
+   * @example '/srv/labs'
+   */
+  readonly localVolumeRoot?: string
+  /**
+   * Whether containers of workspaces may use ports of the node (hostPort). If false, a container cluster with a hostPort is not created.
+   * @default true
+   */
+  readonly allowHostPorts?: boolean
+  /**
+   * Whether containers of workspaces may be privileged, which gives them all rights of their node. If false, a container cluster with such a
+   * container is not created.
+   * @default false
+   */
+  readonly allowPrivileged?: boolean
+  /**
+   * Whether the owners of a workspace (spec.owners) may run commands in its containers although one is privileged, has a port of its node, or a
+   * capability beyond the level baseline of the Pod Security Standards.
+   * @default false
+   */
+  readonly allowPrivilegedExec?: boolean
+  /**
+   * Linux capabilities that containers of workspaces may add, separated by commas, blanks or line ends. The default is the list of the level baseline
+   * of the Pod Security Standards. An empty text allows none. A container cluster that adds another one is not created.
+   * @default AUDIT_WRITE,CHOWN,DAC_OVERRIDE,FOWNER,FSETID,KILL,MKNOD,NET_BIND_SERVICE,SETFCAP,SETGID,SETPCAP,SETUID,SYS_CHROOT
+   */
+  readonly allowedCapabilities?: readonly string[]
+  /**
+   * Devices of the node that containers of workspaces may have (containers[].devices), separated by commas, blanks or line ends: tun, kvm, vhost-net.
+   * With kvm, programs in a container are virtual machines of their own, which use the processor and the memory of the container. An empty text
+   * allows none. A container cluster with another one is not created.
+   * @default none
+   */
+  readonly allowedDevices?: readonly ('kvm' | 'tun' | 'vhost-net')[]
+  /**
+   * Types that Services of workspaces (spec.services) may have, separated by commas, blanks or line ends: ClusterIP, NodePort, LoadBalancer. An empty
+   * text allows none. A Service of another type is not created.
+   * @default ClusterIP
+   */
+  readonly allowedServiceTypes?: readonly ('ClusterIP' | 'NodePort' | 'LoadBalancer')[]
+  /**
+   * Container image with ansible-playbook and roles. In each workspace whose machines have roles (vms[].ansible), it plays them: build once on each
+   * new disk, deploy at each start. spec.ansible.image of a workspace comes first. Machines that exist when it is set are not played, and neither are
+   * workspaces with a container that mounts the volume ansible.
+   * @default none
+   * @example 'registry.example.com/ansible:2.19'
+   */
+  readonly ansibleImage?: string
+  /**
+   * Namespaces of Secrets that workspaces may have copies of (from of spec.secrets), separated by commas, blanks or line ends. Only a Secret that its
+   * owner has labelled pelotech.ot/shared: "true" is copied. An empty text allows none. When a namespace is removed from the list, the copies of its
+   * Secrets are deleted.
+   * @default none
+   */
+  readonly sharedSecretNamespaces?: readonly string[]
+  /**
+   * Most that one workspace may use, as hard limits of a ResourceQuota of its namespace: requests.cpu=16,requests.memory=64Gi,pods=50, separated by
+   * commas, blanks or line ends.
+   * @default none
+   */
+  readonly workspaceQuota?: Readonly<Record<string, string>>
+  /**
+   * Ranges of Services and pods in CIDR notation, such as 10.96.0.0/16, separated by commas, blanks or line ends. A new or changed network of a
+   * workspace that overlaps one is refused. Without this key the ranges are read from ServiceCIDR objects and from podCIDRs of nodes, as far as the
+   * cluster shows them. none: no network is refused, for clusters whose nodes all have the rules of labIsolation.
+   * @default none
+   */
+  readonly clusterCidrs?: readonly string[]
+  /**
+   * The time that a virtual machine has to become Ready. After this time the machine is restarted, up to kickLimit times, and has the same time again
+   * after each restart. Then it is Failed. If a restart cannot help, it is Failed after the first time. Waiting for its image does not count.
+   * @default 30m
+   */
+  readonly vmProvisionTimeout?: string
+  /**
+   * How many times a virtual machine that hangs is restarted, or its disk is cloned again.
+   * @default 3
+   */
+  readonly kickLimit?: number
+  /**
+   * How long a workspace lasts whose spec has neither lifetime nor expiresAt. Then it is switched off, never deleted. Workspaces that exist when this
+   * is set last so long from then on. A changed value holds for workspaces that have no end yet. Without this key, these workspaces have no end.
+   * @default none
+   * @example '72h'
+   */
+  readonly workspaceLifetime?: string
+  /**
+   * The longest time from now that lifetime or expiresAt of a workspace may give it, each time somebody changes them. A later end is brought forward,
+   * and then the workspace is switched off, never deleted. Workspaces that have an end when this is set keep it. Without workspaceLifetime, this is
+   * also what a workspace lasts that says nothing.
+   * @default none
+   */
+  readonly workspaceLifetimeMax?: string
+  /**
+   * How old the warning is before a workspace ends. A shorter value counts only after it has been in force for as long as the longer one.
+   * @default 1h
+   */
+  readonly expiryNotice?: string
+  /**
+   * How long the root disk of a virtual machine is kept after somebody had it replaced. With 0s it is deleted as soon as the new one is complete. A
+   * changed value holds for disks that are replaced from then on.
+   * @default 1h
+   */
+  readonly resetGrace?: string
+  /**
+   * How many WorkspaceSnapshots of one workspace are taken. One more waits until another one is deleted; none is ever deleted for it. A lower value
+   * deletes none. 0: no new one is taken.
+   * @default 3
+   */
+  readonly workspaceSnapshotLimit?: number
+}
