@@ -13,8 +13,8 @@ import {
 } from '@open-terrain/constructs'
 import { type AlertName, fullName } from '@open-terrain/constructs/platform'
 import { inject, it } from 'vitest'
-import { testRules } from './promtool.ts'
-import { renderedRules } from './rendered.ts'
+import { type RuleTests, testRules } from './promtool.ts'
+import { renderedRules, rulesOf } from './rendered.ts'
 
 const found = inject('prometheus')
 
@@ -51,12 +51,9 @@ const OF_PHASE: Readonly<Record<string, readonly AlertName[]>> = {
   Succeeded: ['ObjectWarned', 'ObjectBlocked'],
 }
 
-it
-  .skipIf(found === undefined)
-  .each(
-    Object.entries(KINDS).flatMap(([kind, { phases }]) => Object.keys(phases).map((phase) => [kind, phase] as const)),
-  )('a %s that is %s fires an alert for each reason that needs somebody, and for no other', async (kind, phase) => {
-  if (found === undefined || typeof found === 'string') throw new Error(found)
+const RULES = renderedRules()
+
+function testsOf(kind: string, phase: string): RuleTests {
   const { reasons, offers } = KINDS[kind] as Kind
   const needsNobody = ({ remedy }: ReasonHelp) => remedy.startsWith('No action needed')
   const names = Object.entries(reasons)
@@ -70,14 +67,25 @@ it
       ...(images ? [{ series: `ot_vmdi_failed{namespace="n",pod="a",reason="${reason}"}`, values: '1x30' }] : []),
     ]
   })
-  const alerts = (OF_PHASE[phase] ?? ['ObjectBlocked']).map(fullName).join('|')
-  const expr = `count by (reason) (ALERTS{alertstate="firing",alertname=~"${alerts}"})`
+  const alerts = (OF_PHASE[phase] ?? ['ObjectBlocked']).map(fullName)
+  const expr = `count by (reason) (ALERTS{alertstate="firing",alertname=~"${alerts.join('|')}"})`
   const exp_samples = needing.map(([reason]) => {
     // A bug cannot wait for a day.
     const isTwofold = reason === 'InternalError' && (phase === 'Ready' || phase === 'Succeeded')
     return { labels: `{reason="${reason}"}`, value: isTwofold ? 2 : 1 }
   })
-  await testRules(found, renderedRules(), [
-    { interval: '1m', input_series: series, promql_expr_test: [{ expr, eval_time: '25m', exp_samples }] },
-  ])
-})
+  const promql_expr_test = [{ expr, eval_time: '25m', exp_samples }]
+  const name = `a ${kind} that is ${phase}`
+  return { rules: rulesOf(RULES, alerts), tests: [{ name, interval: '1m', input_series: series, promql_expr_test }] }
+}
+
+it.skipIf(found === undefined)(
+  'an object in any phase fires an alert for each reason that needs somebody, and for no other',
+  async () => {
+    if (found === undefined || typeof found === 'string') throw new Error(found)
+    const all = Object.entries(KINDS).flatMap(([kind, { phases }]) =>
+      Object.keys(phases).map((phase) => testsOf(kind, phase)),
+    )
+    await testRules(found, ...all)
+  },
+)

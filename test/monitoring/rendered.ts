@@ -18,3 +18,9 @@ export function renderedRules(props: MonitoringProps = {}): RuleGroups {
   const rule = renderMonitoring(props).find(({ kind }) => kind === 'PrometheusRule')
   return rule?.['spec'] as RuleGroups
 }
+
+/** The rules of these alerts alone. */
+export function rulesOf({ groups }: RuleGroups, alerts: readonly string[]): RuleGroups {
+  const kept = groups.map(({ name, rules }) => ({ name, rules: rules.filter(({ alert }) => alerts.includes(alert)) }))
+  return { groups: kept.filter(({ rules }) => rules.length > 0) }
+}
