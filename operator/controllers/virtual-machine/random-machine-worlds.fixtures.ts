@@ -3,7 +3,7 @@ import { diskClaimName, FINALIZERS } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { frozen } from '../../runtime/frozen.fixtures.ts'
+import { Laws } from '../../runtime/laws.fixtures.ts'
 import { HOUR, START } from '../../runtime/times.fixtures.ts'
 import { planMachine } from './decide/plan.ts'
 import { type KubeVirtView, viewKubeVirt } from './kubevirt-views.ts'
@@ -259,12 +259,9 @@ export function hanging(one: MachineWorld): MachineWorld {
   return { ...one, ...free, vm, image, clone: disk, machine: undefined, instance: undefined }
 }
 
+const laws = new Laws(world)
+
 /** Checks `holds` in many random worlds. */
 export function always(holds: (world: MachineWorld) => void, numRuns = 700): void {
-  fc.assert(
-    fc.property(world, (one) => {
-      holds(frozen(one))
-    }),
-    { numRuns },
-  )
+  laws.check(holds, numRuns)
 }

@@ -3,7 +3,7 @@ import { FINALIZERS, revisionOf } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { frozen } from '../../runtime/frozen.fixtures.ts'
+import { Laws } from '../../runtime/laws.fixtures.ts'
 import { HOUR, MINUTE, START } from '../../runtime/times.fixtures.ts'
 import { nextAttempt } from './decide/attempts.ts'
 import { resolveSpec } from './decide/target.ts'
@@ -240,12 +240,9 @@ function withTarget(
   return { ...world, image: targeted, spec: resolveSpec(targeted, world.policy), slot: held, refusal }
 }
 
+const laws = new Laws(world)
+
 /** Checks `holds` in many random worlds. */
 export function always(holds: (world: ImageWorld) => void, numRuns = 3_000): void {
-  fc.assert(
-    fc.property(world, (one) => {
-      holds(frozen(one))
-    }),
-    { numRuns },
-  )
+  laws.check(holds, numRuns)
 }
