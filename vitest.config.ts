@@ -60,6 +60,8 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   simulation: {
     folders: ['test/simulation'],
     ...ON_EVERY_CORE,
+    // As with units: modules, and the code that the engine made of them, serve all files of a worker. Mutants have processes of their own.
+    isolate: false,
     // Each of them drives a process of its own: more than two at a time only wait for a core.
     maxConcurrency: 2,
   },
