@@ -148,20 +148,22 @@ export {
   type OutsideAddress,
   outside,
 } from './authoring/lab-network.ts'
+export { type DefinedRole, defineRole, type LabRole } from './authoring/lab-role.ts'
 export { LabSecret, type LabSecretProps, type PlainText, plainText, type SecretKey } from './authoring/lab-secret.ts'
 export {
   type LabDisk,
   type LabImage,
-  type LabRole,
   type LabUser,
   LabVm,
   type LabVmProps,
   type VmInterfaceOptions,
 } from './authoring/lab-vm.ts'
 export { type LabMount, LabVolume, type LabVolumeProps, type MountOptions } from './authoring/lab-volume.ts'
+export type { SpecPatch } from './authoring/merge-patch.ts'
 export { Release, type ReleaseProps } from './authoring/release.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
+export { Warnings } from './authoring/warnings.ts'
 export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export { WorkspaceSnapshot, type WorkspaceSnapshotProps } from './authoring/workspace-snapshot.ts'
 export { render } from './children/render.ts'

@@ -2,7 +2,13 @@
  * What the operator renders and decides with: `@open-terrain/constructs/operator`. Nothing here is promised: it changes with any release, together with
  * the operator. Files below must not be imported directly.
  */
-export { dataSyncImageName, IMAGE_MESSAGE_MAX, type ImageTriple, triplesIn } from './api/data-sync.ts'
+export {
+  DATA_SYNC_IMAGE_FIELDS,
+  dataSyncImageName,
+  IMAGE_MESSAGE_MAX,
+  type ImageTriple,
+  triplesIn,
+} from './api/data-sync.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
 export {
   ADDRESSINGS,
@@ -47,10 +53,12 @@ export { REQUESTER_MAX, revisionOf } from './api/vm-disk-image.ts'
 export { COMPONENT_MESSAGE_MAX, containersOf } from './api/workspace.ts'
 export { PLAY_MESSAGE_MAX, type PlayRecord } from './api/workspace-ansible.ts'
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
+export { wrongDependency } from './api/workspace-dependencies.ts'
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export { GENERATED_LENGTH, isCopiedSecret, isGeneratedSecret, SECRET_COPY_RULE } from './api/workspace-secrets.ts'
 export { SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from './api/workspace-snapshot.ts'
+export { labProblems } from './authoring/lab-problems.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,
@@ -85,7 +93,6 @@ export {
   renderDataSource,
 } from './children/data-source.ts'
 export {
-  DATA_SYNC_IMAGE_FIELDS,
   type DataSyncImageObject,
   type DataSyncImageProps,
   imageSpecOf,

@@ -1,8 +1,10 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { type DataSyncSpecInput, dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
+import { type DataSyncSpecInput, dataSync, dataSyncImageName, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
+import { imageSpecOf } from '../children/data-sync-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { ImageClaim } from './node-problems.ts'
 
 export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
@@ -12,5 +14,17 @@ export interface DataSyncProps extends DataSyncSpecInput {
 export class DataSync extends AuthoredObject {
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
+  }
+
+  override imageClaims(): readonly ImageClaim[] {
+    const written = this.writtenSpec()
+    const spec = parseDataSyncSpec(written)
+    if (!spec.ok) return []
+    const { workspaceId, version, vms } = spec.spec
+    return vms.map((vm) => ({
+      namespace: this.metadata.namespace,
+      image: dataSyncImageName({ workspaceId, version, vm: vm.name }),
+      settings: imageSpecOf(spec.spec, vm),
+    }))
   }
 }

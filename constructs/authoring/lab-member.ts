@@ -1,6 +1,7 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
 import type { LabHost, LabNetwork } from './lab-network.ts'
+import { type SpecPatch, withPatch } from './merge-patch.ts'
 
 /** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
 export type LabAddress = number | string
@@ -17,6 +18,7 @@ interface Connection<Words> {
 export abstract class LabMember<Words extends object> extends Construct implements LabHost {
   readonly memberName: string
   readonly #connections: Connection<Words>[] = []
+  #patches: readonly SpecPatch[] = []
 
   constructor(scope: Construct, list: string, memberName: string) {
     super(scope, `${list}.${memberName}`)
@@ -30,6 +32,10 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
    */
   connect(network: LabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
+    if (typeof network !== 'object')
+      throw new Error(
+        `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
+      )
     if (network.node.scope !== this.node.scope)
       throw new Error(`${this.node.path}: network ${network.node.path} is of another lab: add one to this lab`)
     if (this.#connections.some((one) => one.network === network))
@@ -41,6 +47,20 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     for (const prefix of prefixes) network.occupy(prefix, this)
     this.#connections.push({ networkName: network.networkName, network, prefixes, words: words ?? ({} as Words) })
     return this
+  }
+
+  /**
+   * Lays fields over what the spec says of the member, after all else: what no word here says, such as `{ overrides: { ... } }`. It is checked as the rest is.
+   * @param fields fields of the member. Objects are merged, all else is replaced, and null removes a field
+   * @returns the member itself
+   */
+  patch(fields: SpecPatch): this {
+    this.#patches = [...this.#patches, fields]
+    return this
+  }
+
+  protected patched<Spec>(spec: Spec): Spec {
+    return this.#patches.reduce<unknown>(withPatch, spec) as Spec
   }
 
   /** Adds an interface without a static address on a network that is not of the lab. */

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import type { InterfaceModel } from '../api/interface-words.ts'
 import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
+import type { LabRole } from './lab-role.ts'
 import { type PlainText, type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
@@ -13,14 +14,6 @@ type DiskSpec = NonNullable<VmSpec['disks']>[number]
 
 /** A VMDiskImage: that of a `Release`, a `VMDiskImage` of the same program, or its name. */
 export type LabImage = string | { readonly imageName: string }
-
-/** An Ansible role, with its variables. Teams define those that they use once. */
-export interface LabRole {
-  /** Name of the role, such as linuxRouter. */
-  readonly role: string
-  /** Variables of the role: any values, which are kept as they are. Default: none. */
-  readonly variables?: Readonly<Record<string, unknown>>
-}
 
 /** A user of a guest. */
 export interface LabUser {
@@ -103,6 +96,11 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
     this.#props = props
+    for (const { name: user, password } of props.users ?? [])
+      if (password !== undefined && typeof password !== 'object')
+        throw new Error(
+          `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
+        )
   }
 
   /** Gives the machine an interface on the pod network of Kubernetes, after those that it has. Without any `connect` it has one there anyway. */
@@ -118,7 +116,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     const interfaces = this.connections()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
     const roles = { ...(build && { build: [...build] }), ...(deploy && { deploy: [...deploy] }) }
-    return {
+    return this.patched({
       name: this.memberName,
       backingVMDiskImage: nameOfImage(image),
       ...(Object.keys(resources).length > 0 && { resources }),
@@ -130,12 +128,12 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
-    } as VmSpec
+    } as VmSpec)
   }
 }
 
 function nameOfImage(image: LabImage): string {
-  return typeof image === 'string' ? image : image.imageName
+  return typeof image === 'object' ? image.imageName : image
 }
 
 function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): DiskSpec {

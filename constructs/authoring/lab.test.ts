@@ -7,6 +7,7 @@ import { type LabNetwork, outside } from './lab-network.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
 import { Release } from './release.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
+import { Warnings } from './warnings.ts'
 import { Workspace, type WorkspaceProps } from './workspace.ts'
 
 const START = { image: 'debian', cpu: 1, memory: '1Gi' } as const
@@ -162,6 +163,7 @@ describe('a lab whose parts are added', () => {
       services: [{ name: 'web', member: 'web', ports: [{ port: 80 }, { port: 443, name: 'tls' }] }],
     }
     const written = parseWorkspaceSpec(spec)
+    Warnings.of(lab).acknowledgeAll()
     expect(written).toMatchObject({ ok: true })
     expect(specOf(lab)).toEqual(JSON.parse(JSON.stringify(written.ok && written.spec)))
   })

@@ -34,6 +34,16 @@ export class Release<const Name extends string = string> extends DataSync {
   }
 
   /**
+   * Returns the images of a release that is made elsewhere, such as by a pipeline.
+   * @param release its workspaceId, and its version if it has one
+   */
+  static fromVersion(release: { readonly workspaceId: string; readonly version?: string }): {
+    image(vm: string): { readonly imageName: string }
+  } {
+    return { image: (vm) => ({ imageName: dataSyncImageName({ ...release, vm }) }) }
+  }
+
+  /**
    * Returns the image of a machine, as `addVm` takes it.
    * @throws Error if the release has no such image
    */

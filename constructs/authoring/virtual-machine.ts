@@ -1,8 +1,16 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseVirtualMachineSpec, type VirtualMachineSpecInput, virtualMachine } from '../api/virtual-machine.ts'
+import {
+  parseVirtualMachineSpec,
+  type VirtualMachineSpec,
+  type VirtualMachineSpecInput,
+  virtualMachine,
+} from '../api/virtual-machine.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { guestRemarks, plainPasswords } from './lab-remarks.ts'
+import type { ImageClaim } from './node-problems.ts'
+import type { AuthorWarning } from './warnings.ts'
 
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
   /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
@@ -13,5 +21,17 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
 export class VirtualMachine extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
+  }
+
+  override imageClaims(): readonly ImageClaim[] {
+    const spec = parseVirtualMachineSpec(this.writtenSpec())
+    if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
+    const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec
+    return [{ namespace: ref.namespace ?? this.metadata.namespace, image: ref.name, settings }]
+  }
+
+  protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
+    const machine = spec as VirtualMachineSpec
+    return [...guestRemarks(machine), ...plainPasswords(machine)].map((told) => ({ at: this, ...told }))
   }
 }

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { ImageClaim } from './node-problems.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is required: virtual machines and workspaces refer to it. */
@@ -13,6 +14,17 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)
+  }
+
+  /** Returns an image that is made elsewhere, as machines refer to it. */
+  static fromName(imageName: string): { readonly imageName: string } {
+    return { imageName }
+  }
+
+  override imageClaims(): readonly ImageClaim[] {
+    const settings = this.writtenSpec()
+    if (typeof settings !== 'object' || settings === null) return []
+    return [{ namespace: this.metadata.namespace, image: this.name, settings }]
   }
 
   /** Its name, as machines refer to it. */

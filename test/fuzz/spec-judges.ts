@@ -10,11 +10,14 @@ import {
   VMDiskImage,
   virtualMachine,
   vmDiskImage,
+  Warnings,
   Workspace,
   WorkspaceSnapshot,
+  type WorkspaceSpec,
   workspace,
   workspaceSnapshot,
 } from '@open-terrain/constructs'
+import { labProblems } from '@open-terrain/constructs/operator'
 import { type ApiObject, App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
 import type { Manifest, ManifestKind } from './spec-manifests.ts'
@@ -99,11 +102,16 @@ export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
   const read = readSpec(kind, spec)
   if (!read.ok) return { isAccepted: false, problems: read.problems }
+  // Authors are also told what the API server accepts, and cannot work.
+  if (kind === 'Workspace' && labProblems(read.spec as WorkspaceSpec).length > 0)
+    return { isAccepted: true, spec: read.spec }
+  const app = new App()
+  Warnings.of(app).acknowledgeAll()
   try {
     // Without strict validation the API server drops unknown fields, so nothing sees them.
     const written = isStrict ? (spec as object) : read.spec
     const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => ApiObject
-    new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata }).toJson()
+    new Construct(new Chart(app, 'authored'), 'one', { ...written, metadata }).toJson()
     return { isAccepted: true, spec: read.spec }
   } catch (error) {
     return { isAccepted: false, problems: [{ path: '', message: String(error) }] }
