@@ -160,7 +160,7 @@ export {
 } from './authoring/lab-vm.ts'
 export { type LabMount, LabVolume, type LabVolumeProps, type MountOptions } from './authoring/lab-volume.ts'
 export type { SpecPatch } from './authoring/merge-patch.ts'
-export { Release, type ReleaseProps } from './authoring/release.ts'
+export { type LabImageTemplate, Release, type ReleaseProps } from './authoring/release.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
 export { Warnings } from './authoring/warnings.ts'

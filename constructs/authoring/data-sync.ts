@@ -12,13 +12,20 @@ export interface DataSyncProps extends DataSyncSpecInput {
 
 /** The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class DataSync extends AuthoredObject {
+  /** Every object that names an image asks for them. */
+  #claims: readonly ImageClaim[] | undefined
+
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
   }
 
   override imageClaims(): readonly ImageClaim[] {
-    const written = this.writtenSpec()
-    const spec = parseDataSyncSpec(written)
+    this.#claims ??= this.#claimsOfSpec()
+    return this.#claims
+  }
+
+  #claimsOfSpec(): readonly ImageClaim[] {
+    const spec = parseDataSyncSpec(this.writtenSpec())
     if (!spec.ok) return []
     const { workspaceId, version, vms } = spec.spec
     return vms.map((vm) => ({

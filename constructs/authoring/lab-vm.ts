@@ -111,6 +111,12 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     return this
   }
 
+  /** Returns what it says of its image; undefined if nothing. */
+  imageTemplate(): { readonly image: string; readonly settings: object } | undefined {
+    const { image, vmDiskImageTemplate: settings } = this.#props
+    return settings === undefined ? undefined : { image: nameOfImage(image), settings }
+  }
+
   toSpec(): VmSpec {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
     const interfaces = this.connections()

@@ -1,10 +1,15 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { DataSyncSpecInput } from '../api/data-sync.ts'
+import type { DataSyncSpec, DataSyncSpecInput, DataSyncVm } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
+import type { VMDiskImageSpecInput } from '../api/vm-disk-image.ts'
+import { imageSpecOf } from '../children/data-sync-image.ts'
 import { DataSync } from './data-sync.ts'
 
 type VmInput = DataSyncSpecInput['vms'][number]
+
+/** What an image is made from, where it does not exist. */
+export type LabImageTemplate = VMDiskImageSpecInput
 
 export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInput, 'vms'> {
   /** Name of the DataSync and where it is. Default: the name is workspaceId, or workspaceId-version. */
@@ -19,6 +24,7 @@ export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInpu
  */
 export class Release<const Name extends string = string> extends DataSync {
   readonly #names: ReadonlyMap<string, string>
+  readonly #templates: ReadonlyMap<string, LabImageTemplate>
 
   constructor(scope: Construct, id: string, props: ReleaseProps<Name>) {
     const { metadata, images, ...shared } = props
@@ -30,6 +36,9 @@ export class Release<const Name extends string = string> extends DataSync {
       metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
+    this.#templates = new Map(
+      names.map((vm) => [vm, imageSpecOf(shared as DataSyncSpec, { name: vm, ...images[vm] } as DataSyncVm)]),
+    )
     this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
   }
 
@@ -54,5 +63,15 @@ export class Release<const Name extends string = string> extends DataSync {
         `${this.node.path}: has no image "${vm}": add it to images, beside ${[...this.#names.keys()].join(', ')}`,
       )
     return { imageName }
+  }
+
+  /**
+   * Returns the image as a template: with it, as `vmDiskImageTemplate` beside `image`, a lab makes the image itself where no pipeline has applied the release
+   * before, and the same one.
+   * @throws Error if the release has no such image
+   */
+  template(vm: NoInfer<Name>): LabImageTemplate {
+    this.image(vm)
+    return this.#templates.get(vm) as LabImageTemplate
   }
 }

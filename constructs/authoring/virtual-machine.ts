@@ -19,11 +19,19 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
 
 /** A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class VirtualMachine extends AuthoredObject {
+  /** Every object that names an image asks for them. */
+  #claims: readonly ImageClaim[] | undefined
+
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
   }
 
   override imageClaims(): readonly ImageClaim[] {
+    this.#claims ??= this.#claimsOfSpec()
+    return this.#claims
+  }
+
+  #claimsOfSpec(): readonly ImageClaim[] {
     const spec = parseVirtualMachineSpec(this.writtenSpec())
     if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
     const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec

@@ -122,14 +122,13 @@ export class Workspace extends AuthoredObject {
   }
 
   override imageClaims(): readonly ImageClaim[] {
-    const { vms } = this.#written
-    const written = Array.isArray(vms) ? vms : []
-    return [...written, ...this.#vms.map((vm) => vm.toSpec())].flatMap((vm) => {
+    const { vms: written } = this.#written
+    const claims = (Array.isArray(written) ? written : []).flatMap((vm) => {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
-      return typeof image === 'string' && typeof settings === 'object' && settings !== null
-        ? [{ namespace: undefined, image, settings }]
-        : []
+      return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
+    const added = this.#vms.flatMap((vm) => vm.imageTemplate() ?? [])
+    return [...claims, ...added].map((claim) => ({ namespace: undefined, ...claim }))
   }
 
   protected override specProblems(spec: unknown): readonly SpecProblem[] {
