@@ -58,7 +58,6 @@ export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/work
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export { GENERATED_LENGTH, isCopiedSecret, isGeneratedSecret, SECRET_COPY_RULE } from './api/workspace-secrets.ts'
 export { SNAPSHOT_DEADLINE, SNAPSHOT_MESSAGE_MAX } from './api/workspace-snapshot.ts'
-export { labProblems } from './authoring/lab-problems.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,

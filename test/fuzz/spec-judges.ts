@@ -13,11 +13,9 @@ import {
   Warnings,
   Workspace,
   WorkspaceSnapshot,
-  type WorkspaceSpec,
   workspace,
   workspaceSnapshot,
 } from '@open-terrain/constructs'
-import { labProblems } from '@open-terrain/constructs/operator'
 import { type ApiObject, App, Chart } from 'cdk8s'
 import type { Connection } from '../../operator/kube/connection.ts'
 import type { Manifest, ManifestKind } from './spec-manifests.ts'
@@ -29,7 +27,15 @@ const PARSERS = {
   Workspace: parseWorkspaceSpec,
   WorkspaceSnapshot: parseWorkspaceSnapshotSpec,
 }
-const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace, WorkspaceSnapshot }
+
+/** Authors are also told what the API server accepts, and cannot work. */
+class JudgedWorkspace extends Workspace {
+  protected override specProblems(): [] {
+    return []
+  }
+}
+
+const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace: JudgedWorkspace, WorkspaceSnapshot }
 const RESOURCES = {
   VMDiskImage: vmDiskImage,
   VirtualMachine: virtualMachine,
@@ -102,9 +108,6 @@ export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
   const read = readSpec(kind, spec)
   if (!read.ok) return { isAccepted: false, problems: read.problems }
-  // Authors are also told what the API server accepts, and cannot work.
-  if (kind === 'Workspace' && labProblems(read.spec as WorkspaceSpec).length > 0)
-    return { isAccepted: true, spec: read.spec }
   const app = new App()
   Warnings.of(app).acknowledgeAll()
   try {
