@@ -140,6 +140,7 @@ export {
 } from './authoring/lab-containers.ts'
 export { type LabAddress, LabMember } from './authoring/lab-member.ts'
 export {
+  type AnyLabNetwork,
   type Hop,
   type LabHost,
   LabNetwork,

@@ -1,6 +1,6 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
-import type { LabHost, LabNetwork } from './lab-network.ts'
+import type { AnyLabNetwork, LabHost } from './lab-network.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
 
 /** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
@@ -9,7 +9,7 @@ export type LabAddress = number | string
 interface Connection<Words> {
   readonly networkName: string
   /** Undefined: it is no network of the lab. */
-  readonly network: LabNetwork | undefined
+  readonly network: AnyLabNetwork | undefined
   readonly prefixes: readonly IpPrefix[]
   readonly words: Words
 }
@@ -31,7 +31,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @returns the member itself
    * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
    */
-  connect(network: LabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
+  connect(network: AnyLabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
     if (typeof network !== 'object')
       throw new Error(
         `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
@@ -68,7 +68,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     this.#connections.push({ networkName, network: undefined, prefixes: [], words })
   }
 
-  addressesOn(network?: LabNetwork): readonly string[] {
+  addressesOn(network?: AnyLabNetwork): readonly string[] {
     const found = this.#connections.filter((one) => network === undefined || one.network === network)
     return found.flatMap(({ prefixes }) => prefixes.map((prefix) => ipText(prefix)))
   }
@@ -77,7 +77,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * Returns its first address on a network, without the length, such as 10.10.0.11.
    * @throws Error if it has none
    */
-  addressOn(network: LabNetwork): string {
+  addressOn(network: AnyLabNetwork): string {
     const [address] = this.addressesOn(network)
     if (address === undefined)
       throw new Error(`${this.node.path}: has no static address on network ${network.networkName}: connect it with one`)

@@ -15,6 +15,9 @@ import type { WorkspaceSpecInput } from '../api/workspace.ts'
 
 export type LabNetworkSpec = NonNullable<WorkspaceSpecInput['networks']>[number]
 
+/** A network of a lab, of this copy of the package or of another one that a dependency brings. */
+export type AnyLabNetwork = Pick<LabNetwork, keyof LabNetwork>
+
 /** Something with an address on networks of its lab: a machine, or a pod of containers. */
 export interface LabHost {
   /** Name of the member in the lab. */
@@ -23,7 +26,7 @@ export interface LabHost {
    * Returns its static addresses, without the length, in the order in which they were given.
    * @param network where. Default: on all networks
    */
-  addressesOn(network?: LabNetwork): readonly string[]
+  addressesOn(network?: AnyLabNetwork): readonly string[]
 }
 
 /** An address that no member of the lab has, and that is meant so. */
@@ -48,7 +51,7 @@ export type Hop = LabHost | number | string | OutsideAddress
 
 export interface LabRoute {
   /** Network that the route leads to, in CIDR form, such as 172.26.0.0/15, or another network of the lab. */
-  readonly to: string | LabNetwork
+  readonly to: string | AnyLabNetwork
   /** Who packets are sent to, with an address on this network. */
   readonly via: Hop
 }
@@ -74,7 +77,7 @@ const NAMESERVER = 'name server'
 
 interface Resolver {
   /** The networks of the lab. */
-  readonly all: readonly LabNetwork[]
+  readonly all: readonly AnyLabNetwork[]
   readonly wrong: (problem: string) => void
 }
 
@@ -110,7 +113,7 @@ export class LabNetwork extends Construct {
   }
 
   /** Adds a route of every member. */
-  addRoute(to: string | LabNetwork, via: Hop): void {
+  addRoute(to: string | AnyLabNetwork, via: Hop): void {
     this.#routes.push({ to, via })
   }
 
@@ -215,7 +218,7 @@ export class LabNetwork extends Construct {
    * @param all the networks of the lab
    * @param wrong told what is wrong, without the place
    */
-  toSpec(all: readonly LabNetwork[], wrong: (problem: string) => void): LabNetworkSpec {
+  toSpec(all: readonly AnyLabNetwork[], wrong: (problem: string) => void): LabNetworkSpec {
     const { cidr, cidrs, attach, mtu } = this.#props
     const resolver = { all, wrong }
     const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, resolver)

@@ -5,7 +5,6 @@ import type { WorkspaceSpecInput } from '../api/workspace.ts'
 import { LabMember } from './lab-member.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainText, type SecretKey, secretKeyRef } from './lab-secret.ts'
-import type { LabVolume } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
 
 type VmSpec = NonNullable<WorkspaceSpecInput['vms']>[number]
@@ -38,7 +37,7 @@ export interface LabDisk {
   /** Image that the disk is a clone of. */
   readonly image?: LabImage
   /** Volume of the lab that the disk is. */
-  readonly volume?: LabVolume
+  readonly volume?: { readonly volumeName: string }
   /** True: the image is a CD-ROM. Default: false. */
   readonly readOnly?: boolean
   /** How the guest sees the disk. Default: virtio, and sata for a CD-ROM. */

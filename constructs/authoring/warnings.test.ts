@@ -6,8 +6,10 @@ import { Construct } from 'constructs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { render } from '../children/render.ts'
 import { SPEC_REMARK_IDS } from '../children/spec-remark.ts'
+import type { LabNetwork } from './lab-network.ts'
 import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
+import type { LabVolume } from './lab-volume.ts'
 import { Warnings } from './warnings.ts'
 import { Workspace } from './workspace.ts'
 
@@ -110,6 +112,17 @@ describe('a validation of a team', () => {
   it.each(['lab', 'chart'] as const)('fails a program of Pulumi, too, of a construct in a %s', (place) => {
     expect(() => render(build(place))).toThrow(/\/router: needs an uplink: give it one/)
   })
+})
+
+it('two copies of the package side by side have types that fit', () => {
+  const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+  const net = lab.addNetwork('net', { cidr: '10.0.0.0/24' })
+  // What is private in a class of another copy is another thing for the compiler.
+  const ofOther: Pick<LabNetwork, keyof LabNetwork> = net
+  const volume: Pick<LabVolume, keyof LabVolume> = lab.addVolume('data', { size: '1Gi' })
+  const vm = lab.addVm('a', { ...START, disks: [{ name: 'data', volume }] }).connect(ofOther, 1)
+  net.addRoute(ofOther, vm)
+  expect(vm.addressOn(ofOther)).toBe('10.0.0.1')
 })
 
 it('two copies of the package side by side know each other', async () => {
