@@ -1,7 +1,7 @@
 import { DATA_SYNC_IMAGE_FIELDS } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
-import { type AuthoredNode, authoredIn, type ImageClaim } from './node-problems.ts'
+import { type AuthoredImage, type AuthoredNode, authoredIn } from './node-problems.ts'
 
 /** Returns what is wrong between an object and those that were added to the app before it. */
 export function appProblemsOf(object: AuthoredNode): string[] {
@@ -22,9 +22,9 @@ function takenNames(object: AuthoredNode, before: readonly AuthoredNode[]): stri
 }
 
 function otherImages(object: AuthoredNode, before: readonly AuthoredNode[]): string[] {
-  return object.imageClaims().flatMap((claim) => {
+  return object.authoredImages().flatMap((claim) => {
     for (const one of before)
-      for (const other of one.imageClaims()) {
+      for (const other of one.authoredImages()) {
         const differing = isSameImage(claim, other) ? differingSources(claim.settings, other.settings) : []
         if (differing.length > 0)
           return `image ${claim.image}: ${one.node.path} says something else about it, in ${differing.join(', ')}: make them the same, or name another image`
@@ -33,7 +33,7 @@ function otherImages(object: AuthoredNode, before: readonly AuthoredNode[]): str
   })
 }
 
-function isSameImage(one: ImageClaim, other: ImageClaim): boolean {
+function isSameImage(one: AuthoredImage, other: AuthoredImage): boolean {
   // Machines of labs have their images where the policy says.
   const [own, others] = [one, other].map(({ namespace = POLICY_DEFAULTS.imageNamespace }) => namespace)
   return one.image === other.image && own === others

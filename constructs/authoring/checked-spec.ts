@@ -8,7 +8,7 @@ import type { Resource } from '../schema/define-resource.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { appProblemsOf } from './app-problems.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
-import { type AuthoredNode, type ImageClaim, markAuthored, problemsOfApp, teamProblems } from './node-problems.ts'
+import { type AuthoredImage, type AuthoredNode, markAuthored, problemsOfApp, teamProblems } from './node-problems.ts'
 import { type AuthorWarning, tellWarnings } from './warnings.ts'
 
 /** What a construct of an Open Terrain kind is given: the metadata, and the fields of the spec beside it. */
@@ -83,7 +83,7 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
   }
 
   /** What it says that images are. */
-  imageClaims(): readonly ImageClaim[] {
+  authoredImages(): readonly AuthoredImage[] {
     return []
   }
 

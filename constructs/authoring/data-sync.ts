@@ -4,7 +4,7 @@ import { type DataSyncSpecInput, dataSync, dataSyncImageName, parseDataSyncSpec 
 import { objectName } from '../api/shared.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
-import type { ImageClaim } from './node-problems.ts'
+import type { AuthoredImage } from './node-problems.ts'
 
 export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
@@ -13,18 +13,18 @@ export interface DataSyncProps extends DataSyncSpecInput {
 /** The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class DataSync extends AuthoredObject {
   /** Every object that names an image asks for them. */
-  #claims: readonly ImageClaim[] | undefined
+  #claims: readonly AuthoredImage[] | undefined
 
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
   }
 
-  override imageClaims(): readonly ImageClaim[] {
+  override authoredImages(): readonly AuthoredImage[] {
     this.#claims ??= this.#claimsOfSpec()
     return this.#claims
   }
 
-  #claimsOfSpec(): readonly ImageClaim[] {
+  #claimsOfSpec(): readonly AuthoredImage[] {
     const spec = parseDataSyncSpec(this.writtenSpec())
     if (!spec.ok) return []
     const { workspaceId, version, vms } = spec.spec

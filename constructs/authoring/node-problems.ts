@@ -4,7 +4,7 @@ import type { IConstruct } from 'constructs'
 const MARK = Symbol.for('pelotech.ot/AuthoredObject')
 
 /** What one object says that an image is. */
-export interface ImageClaim {
+export interface AuthoredImage {
   /** Undefined: where the policy, or the chart of somebody else, says. */
   readonly namespace: string | undefined
   readonly image: string
@@ -18,7 +18,7 @@ export interface AuthoredNode extends IConstruct {
   readonly name: string
   readonly metadata: { readonly namespace?: string | undefined }
   problems(): readonly string[]
-  imageClaims(): readonly ImageClaim[]
+  authoredImages(): readonly AuthoredImage[]
 }
 
 export function markAuthored(node: IConstruct): void {

@@ -9,7 +9,7 @@ import {
 } from '../api/virtual-machine.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
-import type { ImageClaim } from './node-problems.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { AuthorWarning } from './warnings.ts'
 
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
@@ -20,18 +20,18 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
 /** A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class VirtualMachine extends AuthoredObject {
   /** Every object that names an image asks for them. */
-  #claims: readonly ImageClaim[] | undefined
+  #claims: readonly AuthoredImage[] | undefined
 
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
   }
 
-  override imageClaims(): readonly ImageClaim[] {
+  override authoredImages(): readonly AuthoredImage[] {
     this.#claims ??= this.#claimsOfSpec()
     return this.#claims
   }
 
-  #claimsOfSpec(): readonly ImageClaim[] {
+  #claimsOfSpec(): readonly AuthoredImage[] {
     const spec = parseVirtualMachineSpec(this.writtenSpec())
     if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
     const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec

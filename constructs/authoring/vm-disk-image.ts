@@ -3,7 +3,7 @@ import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, type VMDiskImageSpecInput, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
-import type { ImageClaim } from './node-problems.ts'
+import type { AuthoredImage } from './node-problems.ts'
 
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
   /** `name` is required: virtual machines and workspaces refer to it. */
@@ -21,7 +21,7 @@ export class VMDiskImage extends AuthoredObject {
     return { imageName }
   }
 
-  override imageClaims(): readonly ImageClaim[] {
+  override authoredImages(): readonly AuthoredImage[] {
     const settings = this.writtenSpec()
     if (typeof settings !== 'object' || settings === null) return []
     return [{ namespace: this.metadata.namespace, image: this.name, settings }]

@@ -12,7 +12,7 @@ import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
-import type { ImageClaim } from './node-problems.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { AuthorWarning } from './warnings.ts'
 
 type ServiceSpec = NonNullable<WorkspaceSpecInput['services']>[number]
@@ -121,7 +121,7 @@ export class Workspace extends AuthoredObject {
     this.#patches = [...this.#patches, fields]
   }
 
-  override imageClaims(): readonly ImageClaim[] {
+  override authoredImages(): readonly AuthoredImage[] {
     const { vms: written } = this.#written
     const claims = (Array.isArray(written) ? written : []).flatMap((vm) => {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
