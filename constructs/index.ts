@@ -20,6 +20,7 @@ export {
 } from './authoring/lab-containers.ts'
 export { type LabAddress, LabMember } from './authoring/lab-member.ts'
 export {
+  type AnyLabNetwork,
   type Hop,
   type LabHost,
   LabNetwork,
@@ -28,6 +29,7 @@ export {
   type OutsideAddress,
   outside,
 } from './authoring/lab-network.ts'
+export { type DefinedRole, defineRole, type LabRole } from './authoring/lab-role.ts'
 export {
   LabSecret,
   type LabSecretProps,
@@ -38,17 +40,18 @@ export {
 export {
   type LabDisk,
   type LabImage,
-  type LabRole,
   type LabUser,
   LabVm,
   type LabVmProps,
   type VmInterfaceOptions,
 } from './authoring/lab-vm.ts'
 export { type LabMount, LabVolume, type LabVolumeProps, type MountOptions } from './authoring/lab-volume.ts'
-export { Release, type ReleaseProps } from './authoring/release.ts'
+export type { SpecPatch } from './authoring/merge-patch.ts'
+export { type LabImageTemplate, Release, type ReleaseProps } from './authoring/release.ts'
 export type * from './authoring/spec-props.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
+export { Warnings } from './authoring/warnings.ts'
 export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export { WorkspaceSnapshot, type WorkspaceSnapshotProps } from './authoring/workspace-snapshot.ts'
 export { render } from './children/render.ts'

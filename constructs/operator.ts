@@ -4,6 +4,7 @@
  */
 export {
   DATA_SYNC_CONDITIONS,
+  DATA_SYNC_IMAGE_FIELDS,
   DATA_SYNC_PHASES,
   DATA_SYNC_REASON_HELP,
   DATA_SYNC_REASONS,
@@ -161,6 +162,7 @@ export {
 } from './api/workspace.ts'
 export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
+export { wrongDependency } from './api/workspace-dependencies.ts'
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export {
@@ -223,7 +225,6 @@ export {
   renderDataSource,
 } from './children/data-source.ts'
 export {
-  DATA_SYNC_IMAGE_FIELDS,
   type DataSyncImageObject,
   type DataSyncImageProps,
   imageSpecOf,

@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { render, VMDiskImage } from '@open-terrain/constructs'
+import { render, VMDiskImage, Workspace } from '@open-terrain/constructs'
 import { isSecret, output, RunError, secret } from '@pulumi/pulumi'
+import { App, Chart } from 'cdk8s'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runMocked, settledValue } from './mocked-stack.fixtures.ts'
 import { Rendered, type RenderedArgs } from './rendered.ts'
@@ -168,6 +169,21 @@ describe('Rendered', () => {
   ])('refuses objects %s', (_, objects, message) => {
     const build = () => new Rendered('team', { objects: objects as object[] })
     expect(build).toThrow(`team: ${message}`)
+    expect(build).toThrow(RunError)
+  })
+
+  it('renders constructs, and tells every problem of their app', async () => {
+    const chart = new Chart(new App(), 'labs')
+    const image = new VMDiskImage(chart, 'ubuntu', {
+      metadata: { name: 'ubuntu', namespace: 'labs' },
+      url: 'https://images.example/ubuntu.qcow2',
+    })
+    const { objects } = await applied({ objects: [image], isAwaited: false })
+    expect(objects.map(({ inputs }) => inputs)).toEqual([IMAGE])
+    const one = new Workspace(chart, 'one', { powerState: 'Off' as 'Halted' })
+    new Workspace(chart, 'Two')
+    const build = () => new Rendered('team', { objects: [one] })
+    expect(build).toThrow(/^labs\/one: [\s\S]*spec.powerState: [\s\S]*labs\/Two: /)
     expect(build).toThrow(RunError)
   })
 

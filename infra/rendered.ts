@@ -13,6 +13,7 @@ import {
   runtime,
   unsecret,
 } from '@pulumi/pulumi'
+import { ApiObject } from 'cdk8s'
 import { KubernetesObject, resourceName } from './kubernetes-object.ts'
 import { ObjectReader } from './object-reader.ts'
 import { ProgramLife } from './program-life.ts'
@@ -21,7 +22,7 @@ import { untilReady } from './until-ready.ts'
 
 export interface RenderedArgs {
   /**
-   * Kubernetes objects, as `render` of @open-terrain/constructs returns them. Which objects there are must be known at once, as must their apiVersion,
+   * Kubernetes objects, as `render` of @open-terrain/constructs returns them, or constructs of cdk8s, which are rendered. Which objects there are must be known at once, as must their apiVersion,
    * kind, name and namespace. Other fields may be outputs of other resources.
    */
   readonly objects: readonly object[]
@@ -57,7 +58,9 @@ export class Rendered extends ComponentResource {
     const timeoutMs = parseDuration(timeout)
     if (timeoutMs === undefined)
       throw new RunError(`${name}: timeout ${timeout} is no duration: write for example 30m, 6h or 1h30m`)
-    const manifests = namespacesFirst(listed(name, args.objects).map((object) => checked(name, object)))
+    const manifests = namespacesFirst(
+      listed(name, args.objects).map((object) => checked(name, withoutConstruct(object))),
+    )
     super('open-terrain:index:Rendered', name, {}, options)
     const namespaces: Resource[] = []
     const awaited: AwaitedResource[] = []
@@ -123,6 +126,17 @@ function isList(after: Input<readonly Resource[]>): after is readonly Resource[]
 interface AwaitedResource {
   readonly manifest: Manifest
   readonly resource: KubernetesObject
+}
+
+/** A construct has a name and no spec: it would be applied empty, whatever is wrong with it. */
+function withoutConstruct(object: unknown): unknown {
+  if (!ApiObject.isApiObject(object)) return object
+  try {
+    return object.toJson()
+  } catch (error) {
+    // Of this kind of error Pulumi shows the message alone.
+    throw new RunError((error as Error).message)
+  }
 }
 
 function listed(component: string, objects: unknown): readonly unknown[] {

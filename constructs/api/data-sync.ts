@@ -5,6 +5,7 @@ import { dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
 import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
+import type { VMDiskImageSpec } from './vm-disk-image.ts'
 
 export { dataSyncImageName, type ImageTriple, triplesIn } from './data-sync-names.ts'
 export { DATA_SYNC_REASON_HELP, DATA_SYNC_REASONS, type DataSyncReason } from './data-sync-reasons.ts'
@@ -104,6 +105,19 @@ export const dataSync = defineResource({
 /** The spec as the operator reads it. */
 export type DataSyncSpec = z.output<typeof spec>
 export type DataSyncVm = DataSyncSpec['vms'][number]
+
+/** The fields of an image that a DataSync sets. All others are left to people: `suspend`, and how the image is removed. */
+export const DATA_SYNC_IMAGE_FIELDS = [
+  'name',
+  'url',
+  'sourceType',
+  'diskSize',
+  'storageClass',
+  'snapshotClass',
+  'secretRef',
+  'certConfigMap',
+  'checksum',
+] as const satisfies readonly (keyof VMDiskImageSpec)[]
 
 export type ParsedDataSyncSpec = Parsed<DataSyncSpec>
 

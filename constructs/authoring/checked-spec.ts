@@ -1,11 +1,14 @@
 import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch, Lazy } from 'cdk8s'
-import type { Construct, IConstruct } from 'constructs'
+import type { Construct } from 'constructs'
 import { z } from 'zod'
 import { withValue } from '../api/message-value.ts'
 import { dnsLabel } from '../api/shared.ts'
-import type { Parsed } from '../api/spec-problem.ts'
+import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
+import { appProblemsOf } from './app-problems.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
+import { type AuthoredImage, type AuthoredNode, markAuthored, problemsOfApp, teamProblems } from './node-problems.ts'
+import { type AuthorWarning, tellWarnings } from './warnings.ts'
 
 /** What a construct of an Open Terrain kind is. The types of zod are left out: the programs of authors are compiled without them. */
 export interface AuthoredKind<Spec> {
@@ -24,19 +27,19 @@ export interface AuthoredKind<Spec> {
 }
 
 interface CheckedProps {
+  /** As it is rendered. */
   readonly spec: unknown
+  /** As it was parsed; undefined if anything is wrong with it. */
+  readonly parsed: unknown
   readonly problems: readonly string[]
 }
-
-/** Two copies of this package in one program know each other's objects by it. */
-const MARK = Symbol.for('pelotech.ot/AuthoredObject')
 
 /**
  * An object of an Open Terrain kind that people write. What the API server would refuse, and unknown fields, of which it would only warn, are problems. Each
  * says place, field, value and fix. They are reported when the app is rendered, all of the app at once: by `app.synth()`, `Testing.synth`, `render`, and
  * by a program of Pulumi.
  */
-export class AuthoredObject extends ApiObject {
+export class AuthoredObject extends ApiObject implements AuthoredNode {
   readonly #authored: AuthoredKind<object>
   readonly #metadata: unknown
   readonly #written: unknown
@@ -57,7 +60,7 @@ export class AuthoredObject extends ApiObject {
     this.#authored = authored
     this.#metadata = metadata
     this.#written = props
-    Object.defineProperty(this, MARK, { value: true })
+    markAuthored(this)
     this.node.addValidation({ validate: () => [...this.problems()] })
     // A cluster-scoped object does not get the namespace of its chart.
     if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
@@ -76,6 +79,21 @@ export class AuthoredObject extends ApiObject {
     return []
   }
 
+  /** What is wrong with a spec that its schema accepts, and that cannot work. @param _spec as it was parsed */
+  protected specProblems(_spec: unknown): readonly SpecProblem[] {
+    return []
+  }
+
+  /** What may not work. @param _spec as it was parsed */
+  protected specWarnings(_spec: unknown): readonly AuthorWarning[] {
+    return []
+  }
+
+  /** What it says that images are. */
+  authoredImages(): readonly AuthoredImage[] {
+    return []
+  }
+
   /** Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs. */
   protected placeOf(field: string): string {
     return field
@@ -90,12 +108,13 @@ export class AuthoredObject extends ApiObject {
 
   /**
    * Returns the object as it is rendered.
-   * @throws Error with all problems of the app, if this object has any
+   * @throws Error with all problems of the app, if this object or a construct in it has any
    */
   override toJson(): unknown {
-    const { spec, problems } = this.#check()
-    if (problems.length > 0) throw new Error(problemsOf(this.node.root))
+    const { spec, parsed, problems } = this.#check()
+    if (problems.length > 0 || teamProblems(this).length > 0) throw new Error(problemsOfApp(this.node.root))
     this.#spec = spec
+    tellWarnings(this, this.specWarnings(parsed))
     return withoutKeptJson(super.toJson())
   }
 
@@ -103,33 +122,27 @@ export class AuthoredObject extends ApiObject {
     const { resource, name, parse } = this.#authored
     if (!isObject(this.#written)) {
       const problem = withValue('the props must be an object with metadata and fields of the spec', this.#written)
-      return { spec: undefined, problems: [problem] }
+      return { spec: undefined, parsed: undefined, problems: [problem] }
     }
     const written = this.writtenSpec()
     const parsed = parse(written)
-    const fields = parsed.ok ? [] : parsed.problems.map(({ path, message }) => `${this.placeOf(path)}: ${message}`)
+    const found = parsed.ok ? this.specProblems(parsed.spec) : parsed.problems
+    const fields = found.map(({ path, message }) => `${this.placeOf(path)}: ${message}`)
     const schema = resource.spec as z.core.$ZodType
     const unknown = unknownFields(schema, written, 'spec').map(
       ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,
     )
+    const named = metadataProblems(this.#metadata, name, resource)
     const problems = [
-      ...metadataProblems(this.#metadata, name, resource),
+      ...named,
       ...this.furtherProblems(),
       ...fields,
       ...unknown,
+      ...(named.length === 0 ? appProblemsOf(this) : []),
     ]
-    return { spec: parsed.ok ? withKeptJson(schema, parsed.spec) : undefined, problems }
+    if (!parsed.ok) return { spec: undefined, parsed: undefined, problems }
+    return { spec: withKeptJson(schema, parsed.spec), parsed: parsed.spec, problems }
   }
-}
-
-function isAuthored(node: IConstruct): node is AuthoredObject {
-  return MARK in node
-}
-
-/** Returns all problems of an app, each under the path of its object. */
-function problemsOf(root: IConstruct): string {
-  const objects = root.node.findAll().filter((node) => isAuthored(node))
-  return objects.flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`)).join('\n')
 }
 
 function metadataProblems(

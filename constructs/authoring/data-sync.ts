@@ -1,8 +1,10 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { dataSync, parseDataSyncSpec } from '../api/data-sync.ts'
+import { dataSync, dataSyncImageName, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
+import { imageSpecOf } from '../children/data-sync-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { DataSyncSpecInput } from './spec-props.ts'
 
 /** The disk images that a workspace needs: the fields of the spec of a DataSync, beside the metadata. */
@@ -13,7 +15,26 @@ export interface DataSyncProps extends DataSyncSpecInput {
 
 /** The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class DataSync extends AuthoredObject {
+  /** Every object that names an image asks for them. */
+  #claims: readonly AuthoredImage[] | undefined
+
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
+  }
+
+  override authoredImages(): readonly AuthoredImage[] {
+    this.#claims ??= this.#claimsOfSpec()
+    return this.#claims
+  }
+
+  #claimsOfSpec(): readonly AuthoredImage[] {
+    const spec = parseDataSyncSpec(this.writtenSpec())
+    if (!spec.ok) return []
+    const { workspaceId, version, vms } = spec.spec
+    return vms.map((vm) => ({
+      namespace: this.metadata.namespace,
+      image: dataSyncImageName({ workspaceId, version, vm: vm.name }),
+      settings: imageSpecOf(spec.spec, vm),
+    }))
   }
 }

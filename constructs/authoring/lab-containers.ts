@@ -95,14 +95,14 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   toSpec(): WorkspaceContainerClusterProps {
     const { dependsOn, ...rest } = this.#props
     const interfaces = this.connections()
-    return {
+    return this.patched({
       name: this.memberName,
       ...rest,
       ...(dependsOn && { dependsOn: dependsOn.map(({ memberName }) => memberName) }),
       ...(interfaces.length > 0 && { interfaces }),
       ...(this.#initContainers.length > 0 && { initContainers: this.#initContainers }),
       containers: this.#containers,
-    } as WorkspaceContainerClusterProps
+    } as WorkspaceContainerClusterProps)
   }
 }
 

@@ -1,6 +1,7 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
-import type { LabHost, LabNetwork } from './lab-network.ts'
+import type { AnyLabNetwork, LabHost } from './lab-network.ts'
+import { type SpecPatch, withPatch } from './merge-patch.ts'
 
 /** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
 export type LabAddress = number | string
@@ -8,7 +9,7 @@ export type LabAddress = number | string
 interface Connection<Words> {
   readonly networkName: string
   /** Undefined: it is no network of the lab. */
-  readonly network: LabNetwork | undefined
+  readonly network: AnyLabNetwork | undefined
   readonly prefixes: readonly IpPrefix[]
   readonly words: Words
 }
@@ -18,6 +19,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
   /** Name of the member in the lab: its host name. */
   readonly memberName: string
   readonly #connections: Connection<Words>[] = []
+  #patches: readonly SpecPatch[] = []
 
   constructor(scope: Construct, list: string, memberName: string) {
     super(scope, `${list}.${memberName}`)
@@ -30,7 +32,11 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @returns the member itself
    * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
    */
-  connect(network: LabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
+  connect(network: AnyLabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
+    if (typeof network !== 'object')
+      throw new Error(
+        `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
+      )
     if (network.node.scope !== this.node.scope)
       throw new Error(`${this.node.path}: network ${network.node.path} is of another lab: add one to this lab`)
     if (this.#connections.some((one) => one.network === network))
@@ -44,6 +50,20 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     return this
   }
 
+  /**
+   * Lays fields over what the spec says of the member, after all else: what no word here says, such as `{ overrides: { ... } }`. It is checked as the rest is.
+   * @param fields fields of the member. Objects are merged, all else is replaced, and null removes a field
+   * @returns the member itself
+   */
+  patch(fields: SpecPatch): this {
+    this.#patches = [...this.#patches, fields]
+    return this
+  }
+
+  protected patched<Spec>(spec: Spec): Spec {
+    return this.#patches.reduce<unknown>(withPatch, spec) as Spec
+  }
+
   /** Adds an interface without a static address on a network that is not of the lab. */
   protected addInterface(networkName: string, words: Words): void {
     this.#connections.push({ networkName, network: undefined, prefixes: [], words })
@@ -53,7 +73,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * Returns its static addresses, without the length, such as 10.10.0.11, in the order in which they were given.
    * @param network where. Default: on all networks
    */
-  addressesOn(network?: LabNetwork): readonly string[] {
+  addressesOn(network?: AnyLabNetwork): readonly string[] {
     const found = this.#connections.filter((one) => network === undefined || one.network === network)
     return found.flatMap(({ prefixes }) => prefixes.map((prefix) => ipText(prefix)))
   }
@@ -62,7 +82,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * Returns its first address on a network, without the length, such as 10.10.0.11.
    * @throws Error if it has none
    */
-  addressOn(network: LabNetwork): string {
+  addressOn(network: AnyLabNetwork): string {
     const [address] = this.addressesOn(network)
     if (address === undefined)
       throw new Error(`${this.node.path}: has no static address on network ${network.networkName}: connect it with one`)

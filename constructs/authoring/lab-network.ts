@@ -1,6 +1,20 @@
 import { Construct } from 'constructs'
-import { type IpPrefix, ipText, isHostAddress, isInNetwork, networkOf, parseCidr, parseIp } from '../api/ip-address.ts'
+import {
+  type IpAddress,
+  type IpPrefix,
+  ipText,
+  isHostAddress,
+  isInNetwork,
+  networkOf,
+  parseCidr,
+  parseIp,
+  plainAddress,
+  prefixText,
+} from '../api/ip-address.ts'
 import type { WorkspaceNetworkProps } from './spec-props.ts'
+
+/** A network of a lab, of this copy of the package or of another one that a dependency brings. */
+export type AnyLabNetwork = Pick<LabNetwork, keyof LabNetwork>
 
 /** Something with an address on networks of its lab: a machine, or a pod of containers. */
 export interface LabHost {
@@ -10,7 +24,7 @@ export interface LabHost {
    * Returns its static addresses, without the length, in the order in which they were given.
    * @param network where. Default: on all networks
    */
-  addressesOn(network?: LabNetwork): readonly string[]
+  addressesOn(network?: AnyLabNetwork): readonly string[]
 }
 
 /** An address that no member of the lab has, and that is meant so. */
@@ -29,14 +43,15 @@ export function outside(host: number | string): OutsideAddress {
 
 /**
  * Where packets or questions are sent. A member: its address. A number: the host number of a member, such as 7 for 10.10.0.7 in 10.10.0.0/24; synth fails if
- * no member has it. `outside(14)`, or an address as a text: somebody who is not in the lab.
+ * no member has it. An address as a text: a member, or somebody who is not in the lab, unless it is in a network of the lab and no member has it.
+ * `outside(14)`: somebody who is not in the lab.
  */
 export type Hop = LabHost | number | string | OutsideAddress
 
 /** A route of every member of a network. */
 export interface LabRoute {
   /** Network that the route leads to, in CIDR form, such as 172.26.0.0/15, or another network of the lab. */
-  readonly to: string | LabNetwork
+  readonly to: string | AnyLabNetwork
   /** Who packets are sent to, with an address on this network: a member, or a number such as 1 or outside(14). */
   readonly via: Hop
 }
@@ -61,6 +76,12 @@ export interface LabNetworkProps {
 
 const NAMESERVER = 'name server'
 
+interface Resolver {
+  /** The networks of the lab. */
+  readonly all: readonly AnyLabNetwork[]
+  readonly wrong: (problem: string) => void
+}
+
 /** A network of a lab. Made by `Workspace.addNetwork`. */
 export class LabNetwork extends Construct {
   /** Name of the network in the lab. */
@@ -71,6 +92,8 @@ export class LabNetwork extends Construct {
   readonly #nameservers: Hop[]
   /** Who has which address. */
   readonly #hosts = new Map<string, LabHost>()
+  /** What was said to be outside of the lab. */
+  readonly #outside = new Set<string>()
   #gateway: Hop | undefined
 
   constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
@@ -91,7 +114,7 @@ export class LabNetwork extends Construct {
   }
 
   /** Adds a route of every member. */
-  addRoute(to: string | LabNetwork, via: Hop): void {
+  addRoute(to: string | AnyLabNetwork, via: Hop): void {
     this.#routes.push({ to, via })
   }
 
@@ -166,12 +189,42 @@ export class LabNetwork extends Construct {
     this.#hosts.set(text, host)
   }
 
-  /** Returns the network as the spec has it. @param wrong told what is wrong, without the place */
-  toSpec(wrong: (problem: string) => void): WorkspaceNetworkProps {
+  /** Reports whether an address is in one of its cidrs. */
+  has(address: IpAddress): boolean {
+    return this.#prefixes.some((prefix) => isInNetwork(address, prefix))
+  }
+
+  /** Returns its cidrs, as they were written. Those that are none are left out. */
+  cidrs(): readonly string[] {
+    return this.#prefixes.map((prefix) => prefixText(prefix))
+  }
+
+  /** Reports whether a member has an address on it. @param address without a length */
+  isTaken(address: string): boolean {
+    return this.#hosts.has(plainAddress(address))
+  }
+
+  /** Whether somebody who is not in the lab may be on it. */
+  get isAttached(): boolean {
+    return this.#props.attach !== undefined
+  }
+
+  /** Reports whether a gateway, next hop or name server was said to be outside of the lab. */
+  isOutside(address: string): boolean {
+    return this.#outside.has(plainAddress(address))
+  }
+
+  /**
+   * Returns the network as the spec has it.
+   * @param all the networks of the lab
+   * @param wrong told what is wrong, without the place
+   */
+  toSpec(all: readonly AnyLabNetwork[], wrong: (problem: string) => void): WorkspaceNetworkProps {
     const { cidr, cidrs, attach, mtu } = this.#props
-    const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, wrong)
-    const routes = this.#routes.flatMap((route) => this.#route(route, wrong))
-    const addresses = this.#nameservers.flatMap((one) => this.#resolve(NAMESERVER, one, wrong) ?? [])
+    const resolver = { all, wrong }
+    const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, resolver)
+    const routes = this.#routes.flatMap((route) => this.#route(route, resolver))
+    const addresses = this.#nameservers.flatMap((one) => this.#resolve(NAMESERVER, one, resolver) ?? [])
     return {
       name: this.networkName,
       ...(attach !== undefined && { attach }),
@@ -184,25 +237,46 @@ export class LabNetwork extends Construct {
     }
   }
 
-  #route({ to, via }: LabRoute, wrong: (problem: string) => void): NonNullable<WorkspaceNetworkProps['routes']> {
-    const nextHopIpAddress = this.#resolve('next hop', via, wrong)
-    const networks = typeof to === 'string' ? [to] : to.#prefixes.map((prefix) => `${ipText(prefix)}/${prefix.length}`)
+  #route({ to, via }: LabRoute, resolver: Resolver): NonNullable<WorkspaceNetworkProps['routes']> {
+    const nextHopIpAddress = this.#resolve('next hop', via, resolver)
+    const networks = typeof to === 'string' ? [to] : to.cidrs()
     if (typeof to !== 'string' && networks.length === 0)
-      wrong(`a route to network ${to.networkName}, which has no cidr: name the addresses that it leads to`)
+      resolver.wrong(`a route to network ${to.networkName}, which has no cidr: name the addresses that it leads to`)
     if (nextHopIpAddress === undefined) return []
     return networks.map((destinationNetworkCidr) => ({ destinationNetworkCidr, nextHopIpAddress }))
   }
 
-  #resolve(what: string, hop: Hop, wrong: (problem: string) => void): string | undefined {
-    if (typeof hop === 'string') return hop
-    if (typeof hop === 'number') return this.#ofMember(what, hop, wrong)
-    if ('outside' in hop)
-      return typeof hop.outside === 'string' ? hop.outside : this.#numbered(what, hop.outside, wrong)
+  #resolve(what: string, hop: Hop, resolver: Resolver): string | undefined {
+    if (typeof hop === 'string') return this.#literal(what, hop, resolver)
+    if (typeof hop === 'number') return this.#ofMember(what, hop, resolver.wrong)
+    if ('outside' in hop) return this.#ofOutside(what, hop.outside, resolver)
     // A name server may be on another network, as long as there is no choice.
     const elsewhere = what === NAMESERVER ? hop.addressesOn() : []
     const address = hop.addressesOn(this)[0] ?? (elsewhere.length === 1 ? elsewhere[0] : undefined)
     if (address === undefined)
-      wrong(`${what} ${hop.memberName} has no static address on network ${this.networkName}: connect it with one`)
+      resolver.wrong(
+        `${what} ${hop.memberName} has no static address on network ${this.networkName}: connect it with one`,
+      )
+    return address
+  }
+
+  /** What is no address is a problem of the whole Workspace, found with all others. */
+  #literal(what: string, text: string, { all, wrong }: Resolver): string {
+    const address = parseIp(text)
+    const home = address && all.find((one) => !one.isAttached && one.has(address))
+    if (home !== undefined && !all.some((one) => one.isTaken(text)))
+      wrong(
+        `${what} ${text} is in network ${home.networkName} and the address of no member there: connect one with it, or write outside('${text}') if it is not in the lab`,
+      )
+    return text
+  }
+
+  #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): string | undefined {
+    const address = typeof host === 'string' ? host : this.#numbered(what, host, wrong)
+    if (address === undefined) return undefined
+    if (all.some((one) => one.isTaken(address)))
+      wrong(`${what} ${address} is the address of a member, and not outside: name the member`)
+    this.#outside.add(plainAddress(address))
     return address
   }
 

@@ -1,8 +1,8 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
+import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
-import type { LabVolume } from './lab-volume.ts'
 import { quantityOf } from './quantity-of.ts'
 import type {
   WorkspaceVmDiskProps,
@@ -13,14 +13,6 @@ import type {
 
 /** A VMDiskImage: that of a `Release`, a `VMDiskImage` of the same program, or its name. */
 export type LabImage = string | { readonly imageName: string }
-
-/** An Ansible role, with its variables. Teams define those that they use once. */
-export interface LabRole {
-  /** Name of the role, such as linuxRouter. */
-  readonly role: string
-  /** Variables of the role: any values, which are kept as they are, such as { forward: true }. Default: none. */
-  readonly variables?: Readonly<Record<string, unknown>>
-}
 
 /** A user of a guest. */
 export interface LabUser {
@@ -45,7 +37,7 @@ export interface LabDisk {
   /** Image that the disk is a clone of, such as `release.image('tools')`. Default: none. */
   readonly image?: LabImage
   /** Volume of the lab that the disk is. Default: none. */
-  readonly volume?: LabVolume
+  readonly volume?: { readonly volumeName: string }
   /** True: the image is a CD-ROM. Default: false. */
   readonly readOnly?: boolean
   /** How the guest sees the disk. Default: virtio, and sata for a CD-ROM. */
@@ -104,6 +96,11 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
     this.#props = props
+    for (const { name: user, password } of props.users ?? [])
+      if (password !== undefined && typeof password !== 'object')
+        throw new Error(
+          `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
+        )
   }
 
   /** Gives the machine an interface on the pod network of Kubernetes, after those that it has. Without any `connect` it has one there anyway. */
@@ -114,13 +111,19 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     return this
   }
 
+  /** Returns what it says of its image; undefined if nothing. */
+  imageTemplate(): { readonly image: string; readonly settings: object } | undefined {
+    const { image, vmDiskImageTemplate: settings } = this.#props
+    return settings === undefined ? undefined : { image: nameOfImage(image), settings }
+  }
+
   /** Returns the machine as the spec has it. */
   toSpec(): WorkspaceVmProps {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
     const interfaces = this.connections()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
     const roles = { ...(build && { build: [...build] }), ...(deploy && { deploy: [...deploy] }) }
-    return {
+    return this.patched({
       name: this.memberName,
       backingVMDiskImage: nameOfImage(image),
       ...(Object.keys(resources).length > 0 && { resources }),
@@ -132,12 +135,12 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
-    } as WorkspaceVmProps
+    } as WorkspaceVmProps)
   }
 }
 
 function nameOfImage(image: LabImage): string {
-  return typeof image === 'string' ? image : image.imageName
+  return typeof image === 'object' ? image.imageName : image
 }
 
 function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): WorkspaceVmDiskProps {

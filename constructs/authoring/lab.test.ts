@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { parseWorkspaceSpec } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
 import { type LabNetwork, outside } from './lab-network.ts'
+import { defineRole } from './lab-role.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
 import { Release } from './release.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
+import { Warnings } from './warnings.ts'
 import { Workspace, type WorkspaceProps } from './workspace.ts'
 
 const START = { image: 'debian', cpu: 1, memory: '1Gi' } as const
@@ -162,6 +164,7 @@ describe('a lab whose parts are added', () => {
       services: [{ name: 'web', member: 'web', ports: [{ port: 80 }, { port: 443, name: 'tls' }] }],
     }
     const written = parseWorkspaceSpec(spec)
+    Warnings.of(lab).acknowledgeAll()
     expect(written).toMatchObject({ ok: true })
     expect(specOf(lab)).toEqual(JSON.parse(JSON.stringify(written.ok && written.spec)))
   })
@@ -201,6 +204,12 @@ describe('a lab whose parts are added', () => {
     const lab = new Workspace(chart, 'lab')
     lab.addVm('a', { ...START, image: release.image('dc1') })
     lab.addVm('b', { ...START, image: own })
+    lab.addVm('c', {
+      ...START,
+      image: Release.fromVersion({ workspaceId: 'lab-033', version: '2.0.0' }).image('kali'),
+      vmDiskImageTemplate: release.template('kali'),
+    })
+    lab.addVm('d', { ...START, image: VMDiskImage.fromName('elsewhere') })
     const [sync, , { spec }] = Testing.synth(chart)
     expect(sync).toMatchObject({
       kind: 'DataSync',
@@ -210,6 +219,11 @@ describe('a lab whose parts are added', () => {
     expect(spec.vms).toMatchObject([
       { backingVMDiskImage: 'lab-033-2.0.0-dc1-9cef6943' },
       { backingVMDiskImage: 'own' },
+      {
+        backingVMDiskImage: 'lab-033-2.0.0-kali-84b2ada5',
+        vmDiskImageTemplate: { name: 'kali', url: images.kali.url, sourceType: 'http', diskSize: '1Gi' },
+      },
+      { backingVMDiskImage: 'elsewhere' },
     ])
     expect(() => release.image('dc2' as 'dc1')).toThrow(
       'labs/images: has no image "dc2": add it to images, beside kali, dc1',
@@ -218,9 +232,23 @@ describe('a lab whose parts are added', () => {
 
   it('can have what no word says', () => {
     const lab = aLab()
+    lab.addVm('a', START).patch({ resources: { cpu: '3', memory: null }, instancetype: null, aliases: ['x'] })
+    expect(() => lab.toJson()).toThrow('labs/lab/vms.a: spec.vms[0].resources.memory: must be set')
+    lab.patch({ vms: null, powerState: 'Halted', updateStrategy: { type: 'Recreate' } })
+    lab.patch({ powerState: null, updateStrategy: { maxUnavailable: 2 } })
+    expect(specOf(lab)).toEqual({ updateStrategy: { type: 'Recreate', maxUnavailable: 2 } })
+    lab.patch({ updateStrategy: null })
     lab.addJsonPatch(JsonPatch.add('/spec/names', 'hosts'))
     expect(specOf(lab)).toEqual({ names: 'hosts' })
   })
+})
+
+it('a role is defined once, with the types of its variables', () => {
+  const router = defineRole<{ enable_nat: boolean; index?: number }>('linuxRouter', { index: 1 })
+  expect(router({ enable_nat: true })).toEqual({ role: 'linuxRouter', variables: { index: 1, enable_nat: true } })
+  expect(defineRole('runtimeChecks')()).toEqual({ role: 'runtimeChecks' })
+  // @ts-expect-error: a variable that must be given
+  expect(router()).toEqual({ role: 'linuxRouter', variables: { index: 1 } })
 })
 
 describe('a mistake in a lab', () => {

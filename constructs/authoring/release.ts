@@ -1,8 +1,13 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
+import type { DataSyncSpec, DataSyncVm } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
+import { imageSpecOf } from '../children/data-sync-image.ts'
 import { DataSync } from './data-sync.ts'
-import type { DataSyncSpecInput, DataSyncVmProps } from './spec-props.ts'
+import type { DataSyncSpecInput, DataSyncVmProps, VMDiskImageSpecInput } from './spec-props.ts'
+
+/** What an image is made from, where it does not exist. */
+export type LabImageTemplate = VMDiskImageSpecInput
 
 /** What a release is: where its images come from, and what they share. */
 export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInput, 'vms'> {
@@ -18,6 +23,7 @@ export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInpu
  */
 export class Release<const Name extends string = string> extends DataSync {
   readonly #names: ReadonlyMap<string, string>
+  readonly #templates: ReadonlyMap<string, LabImageTemplate>
 
   constructor(scope: Construct, id: string, props: ReleaseProps<Name>) {
     const { metadata, images, ...shared } = props
@@ -29,7 +35,20 @@ export class Release<const Name extends string = string> extends DataSync {
       metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
+    this.#templates = new Map(
+      names.map((vm) => [vm, imageSpecOf(shared as DataSyncSpec, { name: vm, ...images[vm] } as DataSyncVm)]),
+    )
     this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
+  }
+
+  /**
+   * Returns the images of a release that is made elsewhere, such as by a pipeline.
+   * @param release its workspaceId, and its version if it has one
+   */
+  static fromVersion(release: { readonly workspaceId: string; readonly version?: string }): {
+    image(vm: string): { readonly imageName: string }
+  } {
+    return { image: (vm) => ({ imageName: dataSyncImageName({ ...release, vm }) }) }
   }
 
   /**
@@ -43,5 +62,15 @@ export class Release<const Name extends string = string> extends DataSync {
         `${this.node.path}: has no image "${vm}": add it to images, beside ${[...this.#names.keys()].join(', ')}`,
       )
     return { imageName }
+  }
+
+  /**
+   * Returns the image as a template: with it, as `vmDiskImageTemplate` beside `image`, a lab makes the image itself where no pipeline has applied the release
+   * before, and the same one.
+   * @throws Error if the release has no such image
+   */
+  template(vm: NoInfer<Name>): LabImageTemplate {
+    this.image(vm)
+    return this.#templates.get(vm) as LabImageTemplate
   }
 }

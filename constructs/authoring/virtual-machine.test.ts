@@ -3,8 +3,10 @@ import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
 import { render } from '../children/render.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
 import { VirtualMachine, type VirtualMachineProps } from './virtual-machine.ts'
+import { Warnings } from './warnings.ts'
 
-const synth = (props: VirtualMachineProps) => render((chart) => new VirtualMachine(chart, 'Machine', props))
+const synth = (props: VirtualMachineProps) =>
+  render((chart) => Warnings.of(new VirtualMachine(chart, 'Machine', props)).acknowledgeAll())
 const metadata = { name: 'demo' }
 const least = { metadata, resources: { cpu: 2, memory: '2Gi' }, vmDiskImageRef: { name: 'image' } }
 

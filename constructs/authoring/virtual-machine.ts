@@ -1,9 +1,12 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
-import { parseVirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { guestRemarks, plainPasswords } from './lab-remarks.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
+import type { AuthorWarning } from './warnings.ts'
 
 /** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
@@ -13,7 +16,27 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
 
 /** A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object. */
 export class VirtualMachine extends AuthoredObject {
+  /** Every object that names an image asks for them. */
+  #claims: readonly AuthoredImage[] | undefined
+
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
+  }
+
+  override authoredImages(): readonly AuthoredImage[] {
+    this.#claims ??= this.#claimsOfSpec()
+    return this.#claims
+  }
+
+  #claimsOfSpec(): readonly AuthoredImage[] {
+    const spec = parseVirtualMachineSpec(this.writtenSpec())
+    if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
+    const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec
+    return [{ namespace: ref.namespace ?? this.metadata.namespace, image: ref.name, settings }]
+  }
+
+  protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
+    const machine = spec as VirtualMachineSpec
+    return [...guestRemarks(machine), ...plainPasswords(machine)].map((told) => ({ at: this, ...told }))
   }
 }

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { VMDiskImageSpecInput } from './spec-props.ts'
 
 /** What image is wanted: the fields of the spec of a VMDiskImage, beside the metadata. */
@@ -15,6 +16,17 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)
+  }
+
+  /** Returns an image that is made elsewhere, as machines refer to it. */
+  static fromName(imageName: string): { readonly imageName: string } {
+    return { imageName }
+  }
+
+  override authoredImages(): readonly AuthoredImage[] {
+    const settings = this.writtenSpec()
+    if (typeof settings !== 'object' || settings === null) return []
+    return [{ namespace: this.metadata.namespace, image: this.name, settings }]
   }
 
   /** Its name, as machines refer to it. */

@@ -3,9 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
 import { render } from '../children/render.ts'
 import type { WorkspaceSpecInput } from './spec-props.ts'
+import { Warnings } from './warnings.ts'
 import { Workspace, type WorkspaceProps } from './workspace.ts'
 
-const synth = (props: WorkspaceProps) => render((chart) => new Workspace(chart, 'Lab', props))
+const synth = (props: WorkspaceProps) =>
+  render((chart) => Warnings.of(new Workspace(chart, 'Lab', props)).acknowledgeAll())
 const metadata = { name: 'lab' }
 // The fixture is deeply read-only, which props need not be.
 const proposed = structuredClone(PROPOSED_WORKSPACE.spec) as unknown as WorkspaceSpecInput

@@ -1,14 +1,20 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
+import type { SpecProblem } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
-import { parseWorkspaceSpec, workspace } from '../api/workspace.ts'
+import { parseWorkspaceSpec, type WorkspaceSpec, workspace } from '../api/workspace.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
+import { labProblems } from './lab-problems.ts'
+import { type AuthorsWords, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
+import { type SpecPatch, withPatch } from './merge-patch.ts'
+import type { AuthoredImage } from './node-problems.ts'
 import type { WorkspaceServicePortProps, WorkspaceServiceProps, WorkspaceSpecInput } from './spec-props.ts'
+import type { AuthorWarning } from './warnings.ts'
 
 /** What a lab is: fields of the spec of a Workspace, beside the parts that are added. */
 export interface WorkspaceProps extends WorkspaceSpecInput {
@@ -31,6 +37,9 @@ export interface LabServiceProps {
 /** Two copies of this package in one program know each other's labs by it. */
 const MARK = Symbol.for('pelotech.ot/Workspace')
 
+/** The place of an item of a list of the spec, or of a field in it. */
+const ITEM = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/
+
 /** The lists of the spec whose items are constructs. */
 type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 'networks' | 'secrets' | 'services'>
 
@@ -39,7 +48,7 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
  * cluster-scoped, even if its chart has a namespace.
  *
  * `connect` and the like throw where they are called. All else that the API server would refuse is reported when the app is rendered, with all other problems of
- * the app. What no word here says is added with `addJsonPatch`.
+ * the app. What no word here says is said with `patch`, and what no check knows with `addJsonPatch`.
  */
 export class Workspace extends AuthoredObject {
   readonly #written: Lists
@@ -49,6 +58,7 @@ export class Workspace extends AuthoredObject {
   readonly #volumes: LabVolume[] = []
   readonly #secrets: LabSecret[] = []
   readonly #services: WorkspaceServiceProps[] = []
+  #patches: readonly SpecPatch[] = []
   #problems: string[] = []
 
   constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
@@ -103,11 +113,51 @@ export class Workspace extends AuthoredObject {
     return { name: 'ansible', containerPath }
   }
 
+  /**
+   * Lays fields over the spec, after all else: what no word here says. It is checked as the rest is. `addJsonPatch` adds what no check knows.
+   * @param fields fields of the spec, such as { names: 'hosts' }. Objects are merged, all else is replaced, and null removes a field
+   */
+  patch(fields: SpecPatch): void {
+    this.#patches = [...this.#patches, fields]
+  }
+
+  override authoredImages(): readonly AuthoredImage[] {
+    const { vms: written } = this.#written
+    const claims = (Array.isArray(written) ? written : []).flatMap((vm) => {
+      const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
+      return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
+    })
+    const added = this.#vms.flatMap((vm) => vm.imageTemplate() ?? [])
+    return [...claims, ...added].map((claim) => ({ namespace: undefined, ...claim }))
+  }
+
+  protected override specProblems(spec: unknown): readonly SpecProblem[] {
+    return labProblems(spec as WorkspaceSpec)
+  }
+
+  protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
+    const words: AuthorsWords = {
+      isOutside: (at, address) => {
+        const network = this.#partAt('networks', at)
+        return network !== undefined && (network as LabNetwork).isOutside(address)
+      },
+      // A machine that was added has no other word for them.
+      isPlainTextMeant: (at) => this.#partAt('vms', at) !== undefined,
+    }
+    return labRemarks(spec as WorkspaceSpec, words).map(({ id, path, name, message }) => {
+      const [, list = '', index = ''] = ITEM.exec(path) ?? []
+      const part = this.#partAt(list, Number(index))
+      if (part !== undefined) return { at: part, id, message }
+      return { at: this, id, message: name === undefined ? message : `${path} (${name}): ${message}` }
+    })
+  }
+
   /** The fields of the spec with the parts that were added. */
   protected override writtenSpec(): unknown {
     const written = super.writtenSpec()
     this.#problems = []
-    return typeof written === 'object' && written !== null ? { ...written, ...this.#lists() } : written
+    if (typeof written !== 'object' || written === null) return written
+    return this.#patches.reduce<unknown>(withPatch, { ...written, ...this.#lists() })
   }
 
   /** What is wrong with parts, each under the path of its construct. */
@@ -117,8 +167,14 @@ export class Workspace extends AuthoredObject {
 
   /** A problem of a part that was added names its construct, too. */
   protected override placeOf(field: string): string {
-    const [, list = '', index = ''] = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/.exec(field) ?? []
-    const before = this.#written[list as keyof Lists]?.length ?? 0
+    const [, list = '', index = ''] = ITEM.exec(field) ?? []
+    const part = this.#partAt(list, Number(index))
+    return part === undefined ? field : `${part.node.path}: ${field}`
+  }
+
+  /** Returns the construct that was added for an item of a list of the spec. */
+  #partAt(list: string, index: number): Construct | undefined {
+    const written: unknown = this.#written[list as keyof Lists]
     const added: Readonly<Record<string, readonly Construct[]>> = {
       vms: this.#vms,
       containerClusters: this.#containers,
@@ -126,8 +182,7 @@ export class Workspace extends AuthoredObject {
       networks: this.#networks,
       secrets: this.#secrets,
     }
-    const part = index === '' ? undefined : added[list]?.[Number(index) - before]
-    return part === undefined ? field : `${part.node.path}: ${field}`
+    return added[list]?.[index - (Array.isArray(written) ? written.length : 0)]
   }
 
   #added<Part>(parts: Part[], part: Part): Part {
@@ -137,7 +192,7 @@ export class Workspace extends AuthoredObject {
 
   #lists(): Lists {
     const networks = this.#networks.map((one) =>
-      one.toSpec((problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
+      one.toSpec(this.#networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
     )
     const { vms, containerClusters, volumes, networks: others, secrets, services } = this.#written
     return {

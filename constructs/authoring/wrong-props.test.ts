@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DataSync } from './data-sync.ts'
 import { VirtualMachine } from './virtual-machine.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
+import { Warnings } from './warnings.ts'
 import { Workspace } from './workspace.ts'
 
 const KINDS = [
@@ -39,7 +40,9 @@ const KINDS = [
 function problem(Kind: (typeof KINDS)[number][1], props: unknown): string | undefined {
   const Any = Kind as new (scope: Chart, id: string, props: unknown) => unknown
   try {
-    const object = new Any(new Chart(new App(), 'team'), 'one', props) as ApiObject
+    const app = new App()
+    Warnings.of(app).acknowledgeAll()
+    const object = new Any(new Chart(app, 'team'), 'one', props) as ApiObject
     object.toJson()
     return undefined
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type DataSyncSpec, type DataSyncVm, dataSync } from '../api/data-sync.ts'
+import { DATA_SYNC_IMAGE_FIELDS, type DataSyncSpec, type DataSyncVm, dataSync } from '../api/data-sync.ts'
 import { dataSyncImageName, type ImageTriple } from '../api/data-sync-names.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import type { VMDiskImageSpec } from '../api/vm-disk-image.ts'
@@ -24,19 +24,6 @@ export interface DataSyncImageObject {
   }
   readonly spec: VMDiskImageSpec
 }
-
-/** The fields of an image that a DataSync sets. All others are left to people: `suspend`, and how the image is removed. */
-export const DATA_SYNC_IMAGE_FIELDS = [
-  'name',
-  'url',
-  'sourceType',
-  'diskSize',
-  'storageClass',
-  'snapshotClass',
-  'secretRef',
-  'certConfigMap',
-  'checksum',
-] as const satisfies readonly (keyof VMDiskImageSpec)[]
 
 /** Returns the image spec for a vm: its own fields, and those of the DataSync where it has none. */
 export function imageSpecOf(spec: DataSyncSpec, vm: DataSyncVm): VMDiskImageSpec {

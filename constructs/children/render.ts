@@ -1,4 +1,5 @@
 import { ApiObject, App, Chart } from 'cdk8s'
+import { teamProblems } from '../authoring/node-problems.ts'
 
 /**
  * A chart that never generates names: a name derived from the path of a construct changes when a scope is renamed, which would replace a live disk.
@@ -12,9 +13,15 @@ export class RenderChart extends Chart {
 /**
  * Builds constructs and returns their objects as plain JSON, in the order in which they were added. Every call has its own App: rendering a chart
  * visits its whole App, and ids must be unique in it.
+ * @throws Error with all problems of the constructs
  */
 export function render(build: (chart: Chart) => void): object[] {
-  return renderIn(new RenderChart(new App(), 'render'), build)
+  const app = new App()
+  const objects = renderIn(new RenderChart(app, 'render'), build)
+  // An app that is synthesized asks constructs of teams, too.
+  const problems = teamProblems(app)
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return objects
 }
 
 export function renderIn(chart: Chart, build: (chart: Chart) => void): object[] {

@@ -11,13 +11,18 @@ import type {
 } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { membersOf, type WorkspaceMember } from './member-names.ts'
+import { messagesOf, remarks, type SpecRemark } from './spec-remark.ts'
 import { routesOf } from './workspace-network.ts'
 import { ANSIBLE_VOLUME, mountedVolumes } from './workspace-node-group.ts'
 import { hasPlays } from './workspace-plays.ts'
 
 /** Returns what an author should know about the words that concern the whole workspace. Each text is a sentence without its end. */
 export function wholeLabWarnings(spec: WorkspaceSpec): string[] {
-  return [...namesOfNobody(spec), ...ansibleOfNobody(spec)]
+  return messagesOf(wholeLabRemarks(spec))
+}
+
+export function wholeLabRemarks(spec: WorkspaceSpec): SpecRemark[] {
+  return [...remarks('NamesUnused', namesOfNobody(spec)), ...remarks('AnsibleUnused', ansibleOfNobody(spec))]
 }
 
 function isDeployed({ ignoreOnDeploy }: WorkspaceMember): boolean {
@@ -69,12 +74,12 @@ interface Asked {
 }
 
 /** Returns which next hops and name servers of a network nobody has. Nobody outside of a workspace is on its networks. */
-export function deadAddressWarnings(spec: WorkspaceSpec, network: WorkspaceNetwork): string[] {
+export function deadAddressRemarks(spec: WorkspaceSpec, network: WorkspaceNetwork): SpecRemark[] {
   const isAsked = membersOf(spec).some((one) => isDeployed(one) && interfacesOn(network.name, one).length > 0)
   return isAsked ? [...deadHops(spec, network), ...deadNameservers(spec, network)] : []
 }
 
-function deadHops(spec: WorkspaceSpec, network: WorkspaceNetwork): string[] {
+function deadHops(spec: WorkspaceSpec, network: WorkspaceNetwork): SpecRemark[] {
   return [...Map.groupBy(routesOf(network), ({ via }) => via)].flatMap(([address, those]) => {
     const to = [...new Set(those.map((route) => route.to))].join(', ')
     return whyNobody(spec, network, { address, so: `the route to ${to} leads nowhere` }) ?? []
@@ -82,7 +87,7 @@ function deadHops(spec: WorkspaceSpec, network: WorkspaceNetwork): string[] {
 }
 
 /** Of an address outside of all networks of the workspace, nothing is known. */
-function deadNameservers(spec: WorkspaceSpec, { nameservers }: WorkspaceNetwork): string[] {
+function deadNameservers(spec: WorkspaceSpec, { nameservers }: WorkspaceNetwork): SpecRemark[] {
   return [...new Set(nameservers?.addresses ?? [])].flatMap((address) => {
     const place = (spec.networks ?? []).find((one) => one.attach === undefined && isIn(one, address))
     return (place && whyNobody(spec, place, { address, so: 'nobody answers as its name server' })) ?? []
@@ -100,14 +105,16 @@ function isInCidr(ip: IpAddress, text: string): boolean {
 }
 
 /** Returns why no member on a network answers at an address; undefined if one does or may. */
-function whyNobody(spec: WorkspaceSpec, { name }: WorkspaceNetwork, { address, so }: Asked): string | undefined {
+function whyNobody(spec: WorkspaceSpec, { name }: WorkspaceNetwork, { address, so }: Asked): SpecRemark | undefined {
   const { owners, isOpen } = onNetworks(spec).get(name) ?? NOBODY
   const own = owners.get(plainAddress(address)) ?? []
   if (isOpen || own.some(isDeployed)) return undefined
   const [owner] = own
-  return owner === undefined
-    ? `no member has the address ${address}, so ${so}: give it to a machine or a container cluster`
-    : `${address} is an address of ${owner.name}, which is not deployed because of its ignoreOnDeploy, so ${so}: give it to a member that is deployed`
+  const message =
+    owner === undefined
+      ? `no member has the address ${address}, so ${so}: give it to a machine or a container cluster`
+      : `${address} is an address of ${owner.name}, which is not deployed because of its ignoreOnDeploy, so ${so}: give it to a member that is deployed`
+  return { id: 'DeadAddress', message, address }
 }
 
 /** Who is on a network. */
@@ -174,15 +181,20 @@ export function templateWarnings({ vms = [] }: WorkspaceSpec, vm: WorkspaceVm): 
   const { backingVMDiskImage: image, vmDiskImageTemplate: template } = vm
   const first = vms.find((one) => one.backingVMDiskImage === image && one.vmDiskImageTemplate !== undefined)
   if (template === undefined || first?.vmDiskImageTemplate === undefined || first.name === vm.name) return []
-  const [used, own]: readonly Readonly<Record<string, unknown>>[] = [first.vmDiskImageTemplate, template]
-  const fields = new Set([...Object.keys(used ?? {}), ...Object.keys(own ?? {})])
-  // The display name decides nothing.
-  const differing = [...fields].filter((field) => field !== 'name' && !isSameSetting(used?.[field], own?.[field]))
+  const differing = differingSettings(first.vmDiskImageTemplate, template)
   return differing.length === 0
     ? []
     : [
         `its vmDiskImageTemplate is not used, since that of ${first.name} comes first for image ${image}, and differs in ${differing.join(', ')}: make them the same, or name another image`,
       ]
+}
+
+/** Returns the fields in which two specs of an image differ. */
+export function differingSettings(one: object, other: object): string[] {
+  const [used, own] = [one, other] as readonly Readonly<Record<string, unknown>>[]
+  const fields = new Set([...Object.keys(one), ...Object.keys(other)])
+  // The display name decides nothing.
+  return [...fields].filter((field) => field !== 'name' && !isSameSetting(used?.[field], own?.[field]))
 }
 
 /** One size can be written in many ways. */

@@ -12,6 +12,7 @@ import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { usableRoutes } from './cloud-init-network-data.ts'
 import { memberNamesIn } from './member-names.ts'
 import { podOverrides } from './pod-overrides.ts'
+import { messagesOf, remarks, type SpecRemark } from './spec-remark.ts'
 import { replacedBy } from './with-overrides.ts'
 import { type ContainerClusterProps, deploymentWithout } from './workspace-containers.ts'
 import { isFolder } from './workspace-files.ts'
@@ -23,12 +24,7 @@ import {
   hostNameOf,
   hostsVolume,
 } from './workspace-hosts.ts'
-import {
-  deadAddressWarnings,
-  nodeSelectorWarnings,
-  overlapWarnings,
-  podNameWarnings,
-} from './workspace-lab-warnings.ts'
+import { deadAddressRemarks, nodeSelectorWarnings, overlapWarnings, podNameWarnings } from './workspace-lab-warnings.ts'
 import { isDefaultRoute, type NetworkDefinitionsProps, routesOf } from './workspace-network.ts'
 import { mountedVolumes } from './workspace-node-group.ts'
 import {
@@ -59,12 +55,16 @@ export function volumeWarnings({
 
 /** Returns what an author should know about a network that has members. */
 export function networkWarnings(props: Pick<NetworkDefinitionsProps, 'spec' | 'network'>): string[] {
+  return messagesOf(networkRemarks(props))
+}
+
+export function networkRemarks(props: Pick<NetworkDefinitionsProps, 'spec' | 'network'>): SpecRemark[] {
   const { spec, network } = props
   return [
-    ...podNameWarnings(network),
+    ...remarks('PodNetworkName', podNameWarnings(network)),
     ...(network.attach === undefined
-      ? [...deadAddressWarnings(spec, network), ...tooSmallForIpv6(props)]
-      : settingsOfOthers(spec, network, network.attach)),
+      ? [...deadAddressRemarks(spec, network), ...remarks('TooSmallForIpv6', tooSmallForIpv6(props))]
+      : remarks('NetworkAttached', settingsOfOthers(spec, network, network.attach))),
   ]
 }
 
@@ -100,27 +100,32 @@ function tooSmallForIpv6({ spec, network }: Pick<NetworkDefinitionsProps, 'spec'
 
 /** Returns what an author should know about a container cluster. */
 export function clusterWarnings(props: PodNetworkProps): string[] {
+  return messagesOf(clusterRemarks(props))
+}
+
+export function clusterRemarks(props: PodNetworkProps): SpecRemark[] {
   const { spec, cluster } = props
   const attached = attachmentsOf(props)
   const servers = allNameservers(spec, cluster)
   const used = servers.slice(0, NAMESERVERS_MAX)
-  return [
-    ...(isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
-    ...nodeSelectorWarnings(spec, cluster, props.driver),
-    ...overlapWarnings(spec, cluster),
-    ...unusedRoutes(spec, cluster),
-    ...(used.length < servers.length
+  const leftOut =
+    used.length < servers.length
       ? [`of its ${servers.length} name servers the first ${NAMESERVERS_MAX} are used: ${used.join(', ')}`]
-      : []),
-    ...routesOfOverlays(props),
-    ...lostReplies(cluster, attached.find(hasGateway)?.network),
-    ...withoutNames(spec, cluster),
-    ...hostAliasWarnings(spec, cluster),
-    ...aliasWarnings(spec, cluster),
-    ...hostNameOfOthers(spec, cluster),
-    ...uselessTunnels(cluster),
-    ...unreadableFiles(cluster),
-    ...pathsInFolders(cluster),
+      : []
+  return [
+    ...remarks('DefaultRouteLeftOut', isDefaultRouteLeftOut(props) ? [DEFAULT_ROUTE_LEFT_OUT] : []),
+    ...remarks('NodeSelectorsDiffer', nodeSelectorWarnings(spec, cluster, props.driver)),
+    ...remarks('NetworksOverlap', overlapWarnings(spec, cluster)),
+    ...remarks('RouteUnused', unusedRoutes(spec, cluster)),
+    ...remarks('NameserversLeftOut', leftOut),
+    ...remarks('RouteUnused', routesOfOverlays(props)),
+    ...remarks('RepliesLost', lostReplies(cluster, attached.find(hasGateway)?.network)),
+    ...remarks('NamesUnused', [...withoutNames(spec, cluster), ...hostAliasWarnings(spec, cluster)]),
+    ...remarks('AliasUnused', aliasWarnings(spec, cluster)),
+    ...remarks('HostnameTaken', hostNameOfOthers(spec, cluster)),
+    ...remarks('TunnelUnusable', uselessTunnels(cluster)),
+    ...remarks('FileUnreadable', unreadableFiles(cluster)),
+    ...remarks('PathInFolder', pathsInFolders(cluster)),
   ]
 }
 
@@ -145,11 +150,15 @@ export function podOverrideWarnings(props: ContainerClusterProps): string[] {
 
 /** Returns what an author should know about the networks of a machine. */
 export function machineNetworkWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
+  return messagesOf(machineNetworkRemarks(spec, vm))
+}
+
+export function machineNetworkRemarks(spec: WorkspaceSpec, vm: WorkspaceVm): SpecRemark[] {
   return [
-    ...overlapWarnings(spec, vm),
-    ...unusedRoutes(spec, vm),
-    ...unnamedGuest(spec, vm),
-    ...aliasWarnings(spec, vm),
+    ...remarks('NetworksOverlap', overlapWarnings(spec, vm)),
+    ...remarks('RouteUnused', unusedRoutes(spec, vm)),
+    ...remarks('NamesUnused', unnamedGuest(spec, vm)),
+    ...remarks('AliasUnused', aliasWarnings(spec, vm)),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { DataSync, VirtualMachine, VMDiskImage, Workspace, WorkspaceSnapshot } from '@open-terrain/constructs'
+import { DataSync, VirtualMachine, VMDiskImage, Warnings, Workspace, WorkspaceSnapshot } from '@open-terrain/constructs'
 import {
   dataSync,
   parseDataSyncSpec,
@@ -22,7 +22,15 @@ const PARSERS = {
   Workspace: parseWorkspaceSpec,
   WorkspaceSnapshot: parseWorkspaceSnapshotSpec,
 }
-const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace, WorkspaceSnapshot }
+
+/** Authors are also told what the API server accepts, and cannot work. */
+class JudgedWorkspace extends Workspace {
+  protected override specProblems(): [] {
+    return []
+  }
+}
+
+const CONSTRUCTS = { VMDiskImage, VirtualMachine, DataSync, Workspace: JudgedWorkspace, WorkspaceSnapshot }
 const RESOURCES = {
   VMDiskImage: vmDiskImage,
   VirtualMachine: virtualMachine,
@@ -95,11 +103,13 @@ export function judgeBySchema({ kind, body, isStrict }: Manifest): Verdict {
   const { metadata, spec } = JSON.parse(body) as { metadata: { name: string }; spec?: unknown }
   const read = readSpec(kind, spec)
   if (!read.ok) return { isAccepted: false, problems: read.problems }
+  const app = new App()
+  Warnings.of(app).acknowledgeAll()
   try {
     // Without strict validation the API server drops unknown fields, so nothing sees them.
     const written = isStrict ? (spec as object) : read.spec
     const Construct = CONSTRUCTS[kind] as new (scope: Chart, id: string, props: object) => ApiObject
-    new Construct(new Chart(new App(), 'authored'), 'one', { ...written, metadata }).toJson()
+    new Construct(new Chart(app, 'authored'), 'one', { ...written, metadata }).toJson()
     return { isAccepted: true, spec: read.spec }
   } catch (error) {
     return { isAccepted: false, problems: [{ path: '', message: String(error) }] }

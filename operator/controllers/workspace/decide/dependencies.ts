@@ -1,4 +1,9 @@
-import type { NetworkDriver, WorkspaceContainerCluster, WorkspaceSpec } from '@open-terrain/constructs/operator'
+import {
+  type NetworkDriver,
+  type WorkspaceContainerCluster,
+  type WorkspaceSpec,
+  wrongDependency,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
@@ -45,7 +50,7 @@ const dependentsIn = memoized((spec: WorkspaceSpec): readonly Dependent[] => {
         object,
         name,
         needs: deployed.map((one) => one.id),
-        wrong: wrongIn(members, name, dependsOn),
+        wrong: wrongDependency(members, name),
         ignored: ignored.map((one) => one.name),
       }
     })
@@ -78,30 +83,6 @@ function inOrder(members: Members): Member[] {
   }
   for (const member of members.values()) visit(member)
   return [...ordered]
-}
-
-function wrongIn(members: Members, name: string, dependsOn: readonly string[]): string | undefined {
-  if (dependsOn.includes(name)) return `dependsOn names ${name} itself: remove it there`
-  const unknown = dependsOn.find((one) => !members.has(one))
-  if (unknown !== undefined)
-    return `dependsOn names ${unknown}, which is no machine or container cluster of the workspace: correct it, or remove it there`
-  const circle = circleFrom(members, name)
-  return (
-    circle &&
-    `dependsOn leads from ${name} back to it (${circle.join(', ')}), so none of them can be the first: remove one of these names there`
-  )
-}
-
-/** Returns a shortest way from a member back to itself, if there is one. */
-function circleFrom(members: Members, name: string): string[] | undefined {
-  const ways = new Map<string, string[]>([[name, [name]]])
-  for (const [at, way] of ways) {
-    for (const next of members.get(at)?.dependsOn ?? []) {
-      if (next === name) return [...way, next]
-      if (!ways.has(next)) ways.set(next, [...way, next])
-    }
-  }
-  return undefined
 }
 
 /** Returns what an author should know about `dependsOn` of a member. */

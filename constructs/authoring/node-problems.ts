@@ -1,0 +1,46 @@
+import type { IConstruct } from 'constructs'
+
+/** Two copies of this package in one program know each other's objects by it. */
+const MARK = Symbol.for('pelotech.ot/AuthoredObject')
+
+/** What one object says that an image is. */
+export interface AuthoredImage {
+  /** Undefined: where the policy, or the chart of somebody else, says. */
+  readonly namespace: string | undefined
+  readonly image: string
+  /** The fields of the spec of the image. */
+  readonly settings: object
+}
+
+/** An object of an Open Terrain kind in the tree of an app, of this copy of the package or another one. */
+export interface AuthoredNode extends IConstruct {
+  readonly kind: string
+  readonly name: string
+  readonly metadata: { readonly namespace?: string | undefined }
+  problems(): readonly string[]
+  authoredImages(): readonly AuthoredImage[]
+}
+
+export function markAuthored(node: IConstruct): void {
+  Object.defineProperty(node, MARK, { value: true })
+}
+
+function isAuthored(node: IConstruct): node is AuthoredNode {
+  return MARK in node
+}
+
+export function authoredIn(root: IConstruct): readonly AuthoredNode[] {
+  return root.node.findAll().filter((node) => isAuthored(node))
+}
+
+/** Returns what constructs of teams below a node say is wrong (`node.addValidation`), each under the path of its construct. */
+export function teamProblems(root: IConstruct): readonly string[] {
+  const others = root.node.findAll().filter((node) => !isAuthored(node))
+  return others.flatMap(({ node }) => node.validate().map((problem) => `${node.path}: ${problem}`))
+}
+
+/** Returns all problems of an app as one text, each under the path of its construct. */
+export function problemsOfApp(root: IConstruct): string {
+  const own = authoredIn(root).flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`))
+  return [...own, ...teamProblems(root)].join('\n')
+}

@@ -1,0 +1,158 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App, Chart, Testing } from 'cdk8s'
+import { Construct } from 'constructs'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { render } from '../children/render.ts'
+import { SPEC_REMARK_IDS } from '../children/spec-remark.ts'
+import type { LabNetwork } from './lab-network.ts'
+import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
+import { LabSecret, plainText } from './lab-secret.ts'
+import type { LabVolume } from './lab-volume.ts'
+import { Warnings } from './warnings.ts'
+import { Workspace } from './workspace.ts'
+
+const START = { image: 'debian', cpu: 1, memory: '1Gi' } as const
+
+/** Two volumes that nobody mounts, and a construct of a team that warns. */
+function aLab(chart: Construct): Workspace {
+  const lab = new Workspace(chart, 'lab')
+  for (const name of ['one', 'two']) lab.addVolume(name, { size: '1Gi' })
+  Warnings.of(new Construct(lab, 'router')).add('RouterWithoutUplink', 'it has no uplink: give it one')
+  return lab
+}
+const ABOUT = ['lab/volumes.one', 'lab/volumes.two', 'lab/router']
+
+describe('warnings', () => {
+  const told: string[] = []
+  const places = () => told.map((text) => text.replace(/: warning: .*/s, '').replace(/^(labs|render)\//, ''))
+  beforeEach(() => {
+    told.length = 0
+    vi.mocked(console.warn).mockImplementation((text) => told.push(text))
+  })
+
+  it.each<[string, () => void]>([
+    [
+      'by app.synth',
+      () => {
+        const outdir = mkdtempSync(join(tmpdir(), 'ot-synth-'))
+        const app = new App({ outdir })
+        aLab(new Chart(app, 'labs'))
+        app.synth()
+        rmSync(outdir, { recursive: true })
+      },
+    ],
+    [
+      'by Testing.synth',
+      () => {
+        const chart = new Chart(new App(), 'labs')
+        aLab(chart)
+        Testing.synth(chart)
+      },
+    ],
+    ['by render, as in a program of Pulumi', () => void render(aLab)],
+  ])('are printed %s', (_name, synth) => {
+    synth()
+    expect(places()).toEqual(ABOUT)
+    expect(told.at(-1)).toContain('lab/router: warning: it has no uplink: give it one [RouterWithoutUplink]')
+  })
+
+  it('are printed once for an app', () => {
+    const chart = new Chart(new App(), 'labs')
+    const lab = aLab(chart)
+    Testing.synth(chart)
+    lab.toJson()
+    Testing.synth(chart)
+    expect(places()).toEqual(ABOUT)
+    lab.addVolume('three', { size: '1Gi' })
+    lab.toJson()
+    expect(places()).toEqual([...ABOUT, 'lab/volumes.three'])
+  })
+
+  it('are acknowledged for a construct and all below it', () => {
+    const chart = new Chart(new App(), 'labs')
+    const lab = aLab(chart)
+    Warnings.of(lab.node.findChild('volumes.one')).acknowledge('VolumeUnused')
+    Warnings.of(lab).acknowledge('RouterWithoutUplink')
+    lab.toJson()
+    expect(places()).toEqual(['lab/volumes.two'])
+
+    const other = new Workspace(chart, 'other')
+    other.addVolume('one', { size: '1Gi' })
+    Warnings.of(chart).acknowledgeAll()
+    other.toJson()
+    expect(places()).toEqual(['lab/volumes.two'])
+  })
+
+  it('are not printed of what an author has a word for', () => {
+    const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+    const eve = { name: 'eve', password: plainText('hush') }
+    const bob = { name: 'bob', password: LabSecret.fromName('students').key('bob') }
+    lab.addVm('a', { ...START, users: [eve, bob] })
+    lab.toJson()
+    expect(told).toEqual([])
+  })
+
+  it('are in the docs by their ids', () => {
+    const docs = readFileSync(join(import.meta.dirname, '../../docs/constructs.md'), 'utf8')
+    // Which nodes a network needs, only the policy says.
+    const ids = SPEC_REMARK_IDS.filter((id) => id !== 'NodeSelectorsDiffer')
+    for (const id of [...ids, ...AUTHOR_WARNING_IDS]) expect(docs).toContain(`\`${id}\``)
+  })
+})
+
+describe('a validation of a team', () => {
+  const build = (place: 'lab' | 'chart') => (chart: Construct) => {
+    const lab = new Workspace(chart, 'lab')
+    const router = new Construct(place === 'lab' ? lab : chart, 'router')
+    router.node.addValidation({ validate: () => ['needs an uplink: give it one'] })
+  }
+
+  it.each(['lab', 'chart'] as const)('fails a program of Pulumi, too, of a construct in a %s', (place) => {
+    expect(() => render(build(place))).toThrow(/\/router: needs an uplink: give it one/)
+  })
+})
+
+it('two copies of the package side by side have types that fit', () => {
+  const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+  const net = lab.addNetwork('net', { cidr: '10.0.0.0/24' })
+  // What is private in a class of another copy is another thing for the compiler.
+  const ofOther: Pick<LabNetwork, keyof LabNetwork> = net
+  const volume: Pick<LabVolume, keyof LabVolume> = lab.addVolume('data', { size: '1Gi' })
+  const vm = lab.addVm('a', { ...START, disks: [{ name: 'data', volume }] }).connect(ofOther, 1)
+  net.addRoute(ofOther, vm)
+  expect(vm.addressOn(ofOther)).toBe('10.0.0.1')
+})
+
+it('two copies of the package side by side know each other', async () => {
+  vi.resetModules()
+  const copy = (await import('../index.ts')) as typeof import('../index.ts')
+  expect(copy.Workspace).not.toBe(Workspace)
+  const chart = new Chart(new App(), 'labs')
+  const lab = new copy.Workspace(chart, 'lab') as unknown as Workspace
+  class Router extends Construct {
+    constructor(scope: Construct) {
+      super(scope, 'router')
+      const [a, b] = ['10.0.0.0/24', '10.1.0.0/24'].map((cidr, at) => Workspace.of(this).addNetwork(`n${at}`, { cidr }))
+      if (a === undefined || b === undefined) return
+      const vm = Workspace.of(this).addVm('r', START).connect(a, 1).connect(b, 1)
+      a.addRoute(b, vm)
+    }
+  }
+  new Router(lab)
+  new Workspace(chart, 'Other', { metadata: { name: 'lab' } })
+  new copy.Workspace(chart, 'wrong', { metadata: { name: 'Wrong' } })
+  // Each copy tells of the objects of both.
+  let text = ''
+  try {
+    Testing.synth(chart)
+  } catch (error) {
+    text = String(error)
+  }
+  expect(text).toContain('labs/Other')
+  expect(text).toContain('lab is the name of labs/lab too')
+  expect(() => (chart.node.findChild('wrong') as unknown as { toJson(): unknown }).toJson()).toThrow(
+    /labs\/Other: [\s\S]*labs\/wrong: /,
+  )
+})
