@@ -75,8 +75,9 @@ export function deadAddressWarnings(spec: WorkspaceSpec, network: WorkspaceNetwo
 }
 
 function deadHops(spec: WorkspaceSpec, network: WorkspaceNetwork): string[] {
-  return [...Map.groupBy(routesOf(network), ({ via }) => via)].flatMap(([address, those]) => {
-    const to = [...new Set(those.map((route) => route.to))].join(', ')
+  const routes = routesOf(network)
+  return [...new Set(routes.map(({ via }) => via))].flatMap((address) => {
+    const to = [...new Set(routes.filter(({ via }) => via === address).map((route) => route.to))].join(', ')
     return whyNobody(spec, network, { address, so: `the route to ${to} leads nowhere` }) ?? []
   })
 }
