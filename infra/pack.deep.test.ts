@@ -49,7 +49,10 @@ beforeAll(() => {
   execFileSync(process.execPath, [join(ROOT, 'tooling/pack/main.ts')])
   const made = join(ROOT, 'dist/packages')
   files = Object.fromEntries(
-    readdirSync(made).map((file) => [file.replace(/^open-terrain-(.+)-[\d.]+[.]tgz$/, '@open-terrain/$1'), join(made, file)]),
+    readdirSync(made).map((file) => [
+      file.replace(/^open-terrain-(.+)-[\d.]+[.]tgz$/, '@open-terrain/$1'),
+      join(made, file),
+    ]),
   )
   const tools = project('tools')
   const versions = ['20', '22', '24']
@@ -174,7 +177,10 @@ describe('the packages', () => {
     for (const node of nodes)
       for (const [, format] of FORMATS) {
         const installed = await mocked(node, format, 'platform')
-        expect(installed).toMatchObject({ types: expect.arrayContaining(['kubernetes:apps/v1:Deployment']), errors: [] })
+        expect(installed).toMatchObject({
+          types: expect.arrayContaining(['kubernetes:apps/v1:Deployment']),
+          errors: [],
+        })
         expect(installed.types).toHaveLength(parts)
         const { types, errors } = await mocked(node, format, 'team')
         expect(types).toEqual(['kubernetes:pelotech.ot/v1alpha1:Workspace'])

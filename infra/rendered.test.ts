@@ -180,14 +180,22 @@ describe('Rendered', () => {
     const url = 'https://of-another-resource.example/disk.qcow2'
     const [image] = render((chart) => new VMDiskImage(chart, 'a', { metadata: { name: 'a', namespace: 'labs' }, url }))
     const outputs = { [url]: secret('https://images.example/late.qcow2'), other: output('text') }
-    const { objects } = await applied({ objects: [image as object, { ...CONFIG, data: { a: ['other', 'others'] } }], outputs })
+    const { objects } = await applied({
+      objects: [image as object, { ...CONFIG, data: { a: ['other', 'others'] } }],
+      outputs,
+    })
     const [late, config] = ['vmdiskimage/labs/a', 'configmap/labs/notes'].map((name) =>
       objects.find((one) => one.name === `team/${name}`),
     )
-    const encrypted = { '4dabf18193072939515e22adb298388d': expect.any(String), value: 'https://images.example/late.qcow2' }
+    const encrypted = {
+      '4dabf18193072939515e22adb298388d': expect.any(String),
+      value: 'https://images.example/late.qcow2',
+    }
     expect(late).toMatchObject({ sent: { spec: { url: encrypted } }, secretOutputs: ['spec'] })
     expect(config?.inputs['data']).toEqual({ a: ['text', 'others'] })
-    expect(() => new Rendered('team', { objects: [CONFIG], outputs })).toThrow(`team: outputs has "${url}", and no field`)
+    expect(() => new Rendered('team', { objects: [CONFIG], outputs })).toThrow(
+      `team: outputs has "${url}", and no field`,
+    )
   })
 
   it('refuses a timeout that is none', () => {

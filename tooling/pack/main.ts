@@ -21,9 +21,11 @@ async function buildCommandLine(): Promise<string> {
   copyFileSync(join(ROOT, 'dist/ot.mjs'), join(dist, 'ot.mjs'))
   copyFileSync(join(ROOT, 'dist/ot.mjs.LEGAL.txt'), join(dist, 'ot.mjs.LEGAL.txt'))
   chmodSync(join(dist, 'ot.mjs'), 0o755)
-  const { private: _private, dependencies: _bundled, ...manifest } = manifestOf('cli') as ReturnType<
-    typeof manifestOf
-  > & { private?: boolean }
+  const {
+    private: _private,
+    dependencies: _bundled,
+    ...manifest
+  } = manifestOf('cli') as ReturnType<typeof manifestOf> & { private?: boolean }
   // As a plug-in of kubectl too.
   const bin = { ot: 'ot.mjs', 'kubectl-ot': 'ot.mjs' }
   writeManifest('cli', { ...manifest, bin, publishConfig: { access: 'public' } })
