@@ -24,7 +24,7 @@ const FORMATS = [
 
 /** Runs a program of Pulumi on its mocks. Pulumi applies a Workspace, which is then looked for where no cluster is. */
 const MOCKED = `
-import pulumi from '@pulumi/pulumi'
+import { runtime } from '@pulumi/pulumi'
 const types = [], errors = []
 process.on('unhandledRejection', ({ message }) => errors.push(message))
 const newResource = ({ type, name, inputs }) => {
@@ -35,7 +35,7 @@ const newResource = ({ type, name, inputs }) => {
 process.on('exit', () => {
   console.log(JSON.stringify({ types: types.filter((type) => type.startsWith('kubernetes:')), errors }))
 })
-pulumi.runtime.setMocks({ call: () => ({}), newResource }).then(() => import(process.argv[2]))
+runtime.setMocks({ call: () => ({}), newResource }).then(() => import(process.argv[2]))
 `
 
 let folder: string
