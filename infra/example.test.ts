@@ -33,5 +33,5 @@ it("a team's own stack makes its image, and then the lab, awaited both", async (
   expect(JSON.stringify(lab?.inputs)).toContain('"plain_text_passwd":"hush-hush"')
   // Encrypted in the state, as what is sent and as what the cluster answers.
   expect(JSON.stringify(lab?.sent)).toMatch(/"plain_text_passwd":\{[^{}]*"value":"hush-hush"/)
-  expect(lab?.secretOutputs).toEqual(['spec'])
+  expect(lab?.secretOutputs).toEqual(['spec', '__inputs'])
 })

@@ -93,7 +93,7 @@ describe('KubernetesObject', () => {
       const { whole, readable, outputs } = await sent(manifest, isLate)
       expect(whole).toContain(CANARY)
       expect(JSON.stringify(readable)).not.toContain(CANARY)
-      expect(outputs).toEqual([field])
+      expect(outputs).toEqual([field, '__inputs'])
     }
   })
 
@@ -107,7 +107,7 @@ describe('KubernetesObject', () => {
     const { whole, readable, outputs } = await sent(object('Workspace', { spec }))
     expect(whole).toContain(CANARY)
     expect(JSON.stringify(readable)).not.toContain(CANARY)
-    expect(outputs).toEqual(['spec'])
+    expect(outputs).toEqual(['spec', '__inputs'])
   })
 
   it('leaves all else readable', async () => {

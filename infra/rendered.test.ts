@@ -191,7 +191,7 @@ describe('Rendered', () => {
       '4dabf18193072939515e22adb298388d': expect.any(String),
       value: 'https://images.example/late.qcow2',
     }
-    expect(late).toMatchObject({ sent: { spec: { url: encrypted } }, secretOutputs: ['spec'] })
+    expect(late).toMatchObject({ sent: { spec: { url: encrypted } }, secretOutputs: ['spec', '__inputs'] })
     expect(config?.inputs['data']).toEqual({ a: ['text', 'others'] })
     expect(() => new Rendered('team', { objects: [CONFIG], outputs })).toThrow(
       `team: outputs has "${url}", and no field`,
