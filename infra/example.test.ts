@@ -14,7 +14,8 @@ it("a team's own stack makes its image, and then the lab, awaited both", async (
     main: string
     config: { version: { default: string } }
   }
-  runtime.setAllConfig({ 'open-terrain:version': project.config.version.default })
+  const config = { 'open-terrain:version': project.config.version.default, 'open-terrain:password': 'hush-hush' }
+  runtime.setAllConfig(config, ['open-terrain:password'])
   const { objects } = await runMocked(() => import(join(FOLDER, project.main)))
   expect(objects.map(({ name }) => name)).toEqual([
     'images/vmdiskimage/vmdi-farm/lab-router-2-1-0',
@@ -29,4 +30,8 @@ it("a team's own stack makes its image, and then the lab, awaited both", async (
   const images = { image: image?.inputs['spec'] }
   expect(() => parseConfig({ image: 'registry.example/operator:1.4.0', images })).not.toThrow()
   expect(parseWorkspaceSpec(lab?.inputs['spec'])).toMatchObject({ ok: true })
+  expect(JSON.stringify(lab?.inputs)).toContain('"plain_text_passwd":"hush-hush"')
+  // Encrypted in the state, as what is sent and as what the cluster answers.
+  expect(JSON.stringify(lab?.sent)).toMatch(/"plain_text_passwd":\{[^{}]*"value":"hush-hush"/)
+  expect(lab?.secretOutputs).toEqual(['spec', '__inputs'])
 })

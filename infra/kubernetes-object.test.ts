@@ -1,5 +1,5 @@
 import type { Manifest } from '@open-terrain/constructs/platform'
-import { type Output, output } from '@pulumi/pulumi'
+import { type Output, output, secret } from '@pulumi/pulumi'
 import { describe, expect, it } from 'vitest'
 import { KubernetesObject } from './kubernetes-object.ts'
 import { runMocked } from './mocked-stack.fixtures.ts'
@@ -93,8 +93,21 @@ describe('KubernetesObject', () => {
       const { whole, readable, outputs } = await sent(manifest, isLate)
       expect(whole).toContain(CANARY)
       expect(JSON.stringify(readable)).not.toContain(CANARY)
-      expect(outputs).toEqual([field])
+      expect(outputs).toEqual([field, '__inputs'])
     }
+  })
+
+  it.each<[string, object]>([
+    ['a password', { users: [{ name: 'a', plain_text_passwd: output(CANARY) }] }],
+    ['a list with a password', { users: output(Promise.resolve([{ name: 'a', plain_text_passwd: CANARY }])) }],
+    ['what is secret already', { users: [{ name: 'a', groups: [secret(CANARY)] }] }],
+    ['a signed URL', { ansible: { repositories: [output(`https://git.example/a?sig=${CANARY}`)] } }],
+    ['an environment variable', { containers: [{ env: [{ name: 'PLAIN', value: output(CANARY) }] }] }],
+  ])('has Pulumi encrypt an output of another resource that is %s', async (_, spec) => {
+    const { whole, readable, outputs } = await sent(object('Workspace', { spec }))
+    expect(whole).toContain(CANARY)
+    expect(JSON.stringify(readable)).not.toContain(CANARY)
+    expect(outputs).toEqual(['spec', '__inputs'])
   })
 
   it('leaves all else readable', async () => {
@@ -109,5 +122,7 @@ describe('KubernetesObject', () => {
       object('CustomResourceDefinition', { spec: { userData: { type: 'string' }, overrides: {} } }, 'v1'),
     ])
       expect(await sent(one)).toMatchObject({ readable: one, outputs: [] })
+    const late = object('VMDiskImage', { spec: { url: output('https://images.example/a.qcow2') } })
+    expect((await sent(late)).readable).toMatchObject({ spec: { url: 'https://images.example/a.qcow2' } })
   })
 })

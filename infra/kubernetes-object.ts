@@ -29,11 +29,17 @@ export class KubernetesObject extends CustomResource {
       name,
       { ...Object.fromEntries(entries), status: undefined },
       // Of the inputs, only what is secret is encrypted; of what the cluster answers, each field that has it.
-      { version, ...(secretFields.length === 0 ? {} : { additionalSecretOutputs: [...secretFields] }), ...options },
+      {
+        version,
+        ...(secretFields.length === 0 ? {} : { additionalSecretOutputs: [...secretFields, INPUTS] }),
+        ...options,
+      },
     )
   }
 }
 
+/** Where the provider keeps what it was given, beside what the cluster answers. */
+const INPUTS = '__inputs'
 const IDENTITY = ['apiVersion', 'kind']
 
 function markedField(manifest: Manifest, field: string): Output<unknown> {

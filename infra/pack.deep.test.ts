@@ -1,71 +1,200 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs/platform'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { transformSync } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..')
+const MODULES = join(ROOT, 'node_modules')
 const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
+const NPM_OPTIONS = ['--ignore-scripts', '--no-audit', '--no-fund']
+const run = promisify(execFile)
 
-const PROGRAM = `
-import { render, Workspace } from '@open-terrain/constructs'
-import { OpenTerrain, parseConfig, Rendered } from '@open-terrain/infra'
-import pulumi from '@pulumi/pulumi'
+/** The packages of npm that have Node and nothing else. */
+const NODE = `node-${process.platform}-${process.arch}`
+/** Compilers that teams have: the oldest that reads our declarations, the last of its major version, and ours. */
+const TYPESCRIPT = ['5.4', '5.9']
+const FORMATS = [
+  ['ES modules', 'mjs'],
+  ['CommonJS', 'cjs'],
+] as const
 
-const types = []
+/** Runs a program of Pulumi on its mocks. Pulumi applies a Workspace, which is then looked for where no cluster is. */
+const MOCKED = `
+import { runtime } from '@pulumi/pulumi'
+const types = [], errors = []
+process.on('unhandledRejection', ({ message }) => errors.push(message))
 const newResource = ({ type, name, inputs }) => {
   types.push(type)
-  return { id: name, state: inputs }
+  const uid = inputs.kind === 'Workspace' ? 'one' : undefined
+  return { id: name, state: { ...inputs, metadata: { ...inputs.metadata, uid } } }
 }
-await pulumi.runtime.setMocks({ call: () => ({}), newResource })
-const { image } = parseConfig({ image: '${IMAGE}' })
-new OpenTerrain('open-terrain', { image })
-new Rendered('lab', {
-  objects: render((chart) => {
-    new Workspace(chart, 'lab', { metadata: { name: 'lab' }, networks: [{ name: 'control', cidr: '10.10.0.0/24' }] })
-  }),
+process.on('exit', () => {
+  console.log(JSON.stringify({ types: types.filter((type) => type.startsWith('kubernetes:')), errors }))
 })
-await pulumi.runtime.disconnect()
-console.log(JSON.stringify(types.filter((type) => type.startsWith('kubernetes:'))))
+runtime.setMocks({ call: () => ({}), newResource }).then(() => import(process.argv[2]))
 `
 
 let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'open-terrain-infra-'))
-})
-afterAll(() => rmSync(folder, { recursive: true }))
+let files: Readonly<Record<string, string>>
+/** Of each version of Node. */
+let nodes: readonly string[]
+let compilers: readonly string[]
 
-function npm(...args: readonly string[]): string {
-  return execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'open-terrain-packages-'))
+  execFileSync(process.execPath, [join(ROOT, 'tooling/pack/main.ts')])
+  const made = join(ROOT, 'dist/packages')
+  files = Object.fromEntries(
+    readdirSync(made).map((file) => [
+      file.replace(/^open-terrain-(.+)-[\d.]+[.]tgz$/, '@open-terrain/$1'),
+      join(made, file),
+    ]),
+  )
+  const tools = project('tools')
+  const versions = ['20', '22', '24']
+  npm(
+    tools,
+    ['install', ...NPM_OPTIONS],
+    [
+      ...versions.map((version) => `node-${version}@npm:${NODE}@${version}`),
+      ...TYPESCRIPT.map((version) => `typescript-${version}@npm:typescript@~${version}.0`),
+    ],
+  )
+  nodes = versions.map((version) => join(tools, `node_modules/node-${version}/bin/node`))
+  const others = TYPESCRIPT.map((version) => join(tools, `node_modules/typescript-${version}`))
+  compilers = [...others, join(MODULES, 'typescript')].map((path) => join(path, 'lib/tsc.js'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function npm(cwd: string, ...args: readonly (readonly string[])[]): string {
+  return execFileSync('npm', args.flat(), { cwd, encoding: 'utf8' })
 }
 
-it('is a package that npm installs into an empty folder, from which other programs install Open Terrain', () => {
-  execFileSync(process.execPath, [join(ROOT, 'infra/pack.ts')])
-  const [constructs, infra] = ['constructs', 'infra'].map((name) => {
-    const [{ filename }] = JSON.parse(npm('pack', '--json', join(ROOT, name, 'dist'))) as [{ filename: string }]
-    return join(folder, filename)
-  }) as [string, string]
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'program', private: true, type: 'module' }))
-  for (const [name, oldest] of [
-    ['constructs', '>=22.18'],
-    // The Kubernetes client asks for it.
-    ['infra', '>=22.19'],
-  ] as const) {
-    const { engines } = JSON.parse(readFileSync(join(ROOT, name, 'dist/package.json'), 'utf8')) as { engines: unknown }
-    expect(engines).toEqual({ node: oldest })
-  }
-  // As the example of a team has people type, with files in the place of the names. Plugins are downloaded by nobody here.
-  npm('install', '--ignore-scripts', '--no-audit', '--no-fund', infra, constructs, 'cdk8s', 'constructs')
-  const program = join(folder, 'program.mjs')
-  writeFileSync(program, PROGRAM)
-  // Without Node's type stripping: files in a node_modules folder must be JavaScript.
-  const types = JSON.parse(
-    execFileSync(process.execPath, ['--no-strip-types', program], { cwd: folder, encoding: 'utf8' }),
-  ) as string[]
-  const installation = renderInstallation({ image: IMAGE })
-  expect(types.length).toBe(INSTALLATION_PARTS.flatMap((part) => installation[part]).length + 1)
-  expect(types).toEqual(
-    expect.arrayContaining(['kubernetes:apps/v1:Deployment', 'kubernetes:pelotech.ot/v1alpha1:Workspace']),
+/** An empty project. */
+function project(name: string): string {
+  const path = join(folder, name)
+  mkdirSync(path)
+  writeFileSync(join(path, 'package.json'), JSON.stringify({ name, private: true }))
+  return path
+}
+
+interface Text {
+  /** What people type, with files in the place of our packages. */
+  readonly install: readonly string[]
+  readonly program: string
+}
+
+/** The first command and the first program after a title, or in the whole file. */
+function textOf(file: string, title = ''): Text {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  const part = text.slice(text.indexOf(title))
+  const [install = '', program = ''] = ['sh', 'ts'].map(
+    (language) => new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(part)?.[1],
   )
+  expect(install).toMatch(/^npm install /)
+  return {
+    install: install
+      .trim()
+      .split(' ')
+      .slice(1)
+      .map((word) => files[word] ?? word),
+    program,
+  }
+}
+
+/** Writes a program of ES modules in both formats. */
+function writeProgram(cwd: string, name: string, code: string): void {
+  writeFileSync(join(cwd, `${name}.mts`), code)
+  writeFileSync(join(cwd, `${name}.cts`), code)
+  writeFileSync(join(cwd, `${name}.mjs`), transformSync(code, { loader: 'ts' }).code)
+  const commonJs = transformSync(code, { loader: 'ts', format: 'cjs', platform: 'node', target: 'node20' })
+  writeFileSync(join(cwd, `${name}.cjs`), commonJs.code)
+}
+
+/** What a compiler says, without the types of its surroundings. Also declarations of packages are checked. */
+async function compiled(compiler: string, cwd: string, sources: readonly string[]): Promise<string> {
+  const options = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'node16']
+  const { stdout } = await run(process.execPath, [compiler, ...options, ...sources], { cwd }).catch((error) => error)
+  return stdout as string
+}
+
+describe('the packages', () => {
+  it('have no mistake in their manifests that tools know of, and tell the same to all who resolve modules', async () => {
+    expect(Object.keys(files).sort()).toEqual(['@open-terrain/cli', '@open-terrain/constructs', '@open-terrain/infra'])
+    for (const [name, file] of Object.entries(files)) {
+      const { stdout } = await run(process.execPath, [join(MODULES, 'publint/src/cli.js'), file, '--strict'])
+      expect(stdout).toContain('All good!')
+      if (name.endsWith('cli')) continue
+      const attw = join(MODULES, '@arethetypeswrong/cli/dist/index.js')
+      expect((await run(process.execPath, [attw, file])).stdout).toContain('No problems found')
+    }
+  })
+
+  it('are installed by npm into an empty folder, and render a lab, as the docs say', async () => {
+    const cwd = project('author')
+    const { install, program } = textOf('docs/constructs.md', '## In a project of your own')
+    expect(textOf('constructs/README.md')).toEqual({ install, program })
+    npm(cwd, install, NPM_OPTIONS)
+    writeProgram(cwd, 'lab', program)
+    const rendered = new Set<string>()
+    for (const node of nodes)
+      for (const [, format] of FORMATS) {
+        rmSync(join(cwd, 'dist'), { recursive: true, force: true })
+        expect(await run(node, [`lab.${format}`], { cwd })).toEqual({ stdout: '', stderr: '' })
+        rendered.add(readFileSync(join(cwd, 'dist/labs.k8s.yaml'), 'utf8'))
+      }
+    const [lab, ...others] = rendered
+    expect(others).toEqual([])
+    expect(lab).toContain('kind: Workspace')
+    // Platform teams have one package more.
+    npm(cwd, ['install', ...NPM_OPTIONS, 'cdk8s-plus-29'])
+    const platform = `import { renderInstallation } from '@open-terrain/constructs/platform'\nrenderInstallation({ image: '${IMAGE}' })\n`
+    writeProgram(cwd, 'platform', platform)
+    for (const node of nodes) for (const [, format] of FORMATS) await run(node, [`platform.${format}`], { cwd })
+    const sources = ['lab.mts', 'lab.cts', 'platform.mts', 'platform.cts']
+    for (const compiler of compilers) expect(await compiled(compiler, cwd, sources)).toBe('')
+  })
+
+  it('install the operator and a lab in programs of Pulumi, as the docs say', async () => {
+    const cwd = project('program')
+    const platform = textOf('docs/pulumi.md', '## In other programs')
+    const team = textOf('infra/README.md')
+    npm(cwd, platform.install, NPM_OPTIONS)
+    writeProgram(cwd, 'main', MOCKED)
+    writeProgram(cwd, 'platform', platform.program)
+    writeProgram(cwd, 'team', team.program)
+    const installation = renderInstallation({ image: IMAGE })
+    const parts = INSTALLATION_PARTS.flatMap((part) => installation[part]).length
+    const env = { ...process.env, KUBECONFIG: join(folder, 'none') }
+    const mocked = async (node: string, format: string, program: string) => {
+      const { stdout } = await run(node, [`main.${format}`, `./${program}.${format}`], { cwd, env })
+      return JSON.parse(stdout) as { types: string[]; errors: string[] }
+    }
+    for (const node of nodes)
+      for (const [, format] of FORMATS) {
+        const installed = await mocked(node, format, 'platform')
+        expect(installed).toMatchObject({
+          types: expect.arrayContaining(['kubernetes:apps/v1:Deployment']),
+          errors: [],
+        })
+        expect(installed.types).toHaveLength(parts)
+        const { types, errors } = await mocked(node, format, 'team')
+        expect(types).toEqual(['kubernetes:pelotech.ot/v1alpha1:Workspace'])
+        expect([...new Set(errors)]).toEqual([expect.stringContaining('the kubeconfig cannot be read')])
+      }
+    for (const compiler of compilers)
+      expect(await compiled(compiler, cwd, ['platform.mts', 'platform.cts', 'team.mts', 'team.cts'])).toBe('')
+  })
+
+  it('have a command line, which is one file', async () => {
+    const cwd = project('shell')
+    npm(cwd, ['install', ...NPM_OPTIONS, files['@open-terrain/cli'] ?? ''])
+    expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@open-terrain'])
+    const { stdout } = await run(nodes.at(-1) ?? '', [join(cwd, 'node_modules/.bin/kubectl-ot'), '--help'])
+    expect(stdout).toContain('labs')
+  })
 })

@@ -192,6 +192,28 @@ describe('Rendered', () => {
     expect(objects.map(({ inputs }) => inputs['data'])).toEqual([{ a: 'late' }])
   })
 
+  it('takes them by a text that stands for each, which constructs can check', async () => {
+    const url = 'https://of-another-resource.example/disk.qcow2'
+    const [image] = render((chart) => new VMDiskImage(chart, 'a', { metadata: { name: 'a', namespace: 'labs' }, url }))
+    const outputs = { [url]: secret('https://images.example/late.qcow2'), other: output('text') }
+    const { objects } = await applied({
+      objects: [image as object, { ...CONFIG, data: { a: ['other', 'others'] } }],
+      outputs,
+    })
+    const [late, config] = ['vmdiskimage/labs/a', 'configmap/labs/notes'].map((name) =>
+      objects.find((one) => one.name === `team/${name}`),
+    )
+    const encrypted = {
+      '4dabf18193072939515e22adb298388d': expect.any(String),
+      value: 'https://images.example/late.qcow2',
+    }
+    expect(late).toMatchObject({ sent: { spec: { url: encrypted } }, secretOutputs: ['spec', '__inputs'] })
+    expect(config?.inputs['data']).toEqual({ a: ['text', 'others'] })
+    expect(() => new Rendered('team', { objects: [CONFIG], outputs })).toThrow(
+      `team: outputs has "${url}", and no field`,
+    )
+  })
+
   it('refuses a timeout that is none', () => {
     expect(() => new Rendered('team', { objects: [], timeout: '6 hours' })).toThrow(
       'team: timeout 6 hours is no duration',

@@ -6,7 +6,7 @@ import {
   Config,
   type Input,
   log,
-  type Output,
+  Output,
   output,
   type Resource,
   RunError,
@@ -26,6 +26,11 @@ export interface RenderedArgs {
    * kind, name and namespace. Other fields may be outputs of other resources.
    */
   readonly objects: readonly object[]
+  /**
+   * Outputs of other resources, each by a text that stands for it in the objects: constructs check their fields at once, and so need a text. A field
+   * that is exactly this text gets the output, wherever it is. Each text must stand somewhere.
+   */
+  readonly outputs?: Readonly<Record<string, Input<string>>>
   /** Whether the update waits until objects of the Open Terrain API are Ready, and fails as soon as one of them fails. @default true */
   readonly isAwaited?: boolean
   /** Longest wait for them, from when all are applied, as a duration (`30m`, `1h30m`). @default `6h`, because images are downloaded */
@@ -58,9 +63,9 @@ export class Rendered extends ComponentResource {
     const timeoutMs = parseDuration(timeout)
     if (timeoutMs === undefined)
       throw new RunError(`${name}: timeout ${timeout} is no duration: write for example 30m, 6h or 1h30m`)
-    const manifests = namespacesFirst(
-      listed(name, args.objects).map((object) => checked(name, withoutConstruct(object))),
-    )
+    const given = listed(name, args.objects).map(withoutConstruct)
+    const objects = withOutputs(name, given, args.outputs ?? {})
+    const manifests = namespacesFirst(objects.map((object) => checked(name, object)))
     super('open-terrain:index:Rendered', name, {}, options)
     const namespaces: Resource[] = []
     const awaited: AwaitedResource[] = []
@@ -92,10 +97,10 @@ export class Rendered extends ComponentResource {
     if (runtime.isDryRun() || awaited.length === 0)
       return all(awaited.map(({ resource }) => resource.id)).apply(() => names)
     const stack = new Config('kubernetes')
-    // The names of objects that are ready are no secret, though the kubeconfig is one.
+    // The names of objects that are ready are no secret, though the kubeconfig is one, and their fields may be.
     const kubeconfig = unsecret(output(args.kubeconfig ?? stack.getSecret('kubeconfig')))
     const context = output(args.context ?? stack.get('context'))
-    const uids = all(awaited.map(({ resource }) => resource.metadata.apply(({ uid }) => uid)))
+    const uids = unsecret(all(awaited.map(({ resource }) => resource.metadata.apply(({ uid }) => uid))))
     const life = new ProgramLife()
     const ready = all([uids, kubeconfig, context]).apply(async ([found, kubeconfig, context]) => {
       const applied = awaited.flatMap(({ manifest }, at) => {
@@ -143,6 +148,29 @@ function listed(component: string, objects: unknown): readonly unknown[] {
   if (Array.isArray(objects)) return objects
   throw new RunError(
     `${component}: objects is no list that is known at once, and it decides which resources there are: put outputs of other resources into fields of the objects instead`,
+  )
+}
+
+function withOutputs(
+  component: string,
+  objects: readonly unknown[],
+  outputs: Readonly<Record<string, Input<string>>>,
+): readonly unknown[] {
+  const unused = new Set(Object.keys(outputs))
+  const replaced = (value: unknown): unknown => {
+    if (typeof value === 'string' && Object.hasOwn(outputs, value)) {
+      unused.delete(value)
+      return output(outputs[value])
+    }
+    if (typeof value !== 'object' || value === null || Output.isInstance(value)) return value
+    if (Array.isArray(value)) return value.map(replaced)
+    return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, replaced(one)]))
+  }
+  const all = objects.map(replaced)
+  const [text] = unused
+  if (text === undefined) return all
+  throw new RunError(
+    `${component}: outputs has ${JSON.stringify(text)}, and no field of the objects is exactly this text: write it where the output belongs`,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { Manifest } from '@open-terrain/constructs/platform'
-import { type Output, secret } from '@pulumi/pulumi'
+import { Output, output, secret } from '@pulumi/pulumi'
 import { isOurs } from './settled.ts'
 
 /** Fields of KubeVirt, of cloud-init and of our kinds whose text is a secret, or may hold some. */
@@ -26,13 +26,14 @@ interface MarkedObject {
 export interface MarkedManifest {
   /** The fields of the manifest. */
   readonly fields: MarkedObject
-  /** Names of those fields that hold something secret: the cluster answers with the same. */
+  /** Names of those fields that hold something secret, or something known only later: the cluster answers with the same. */
   readonly secretFields: readonly string[]
 }
 
 /**
  * Marks what may be secret in an object, so that Pulumi encrypts it in its state and does not show it: passwords, user data, the values of environment
  * variables, the content of files, variables, commands, overrides, the queries of URLs, and all of a Secret. All else stays readable in a preview.
+ * An output of another resource in it is judged in the same way, when it is known.
  */
 export function withSecretsMarked(manifest: Manifest): MarkedManifest {
   const place = { isOfOurs: isOurs(manifest) }
@@ -53,13 +54,21 @@ export function withSecretsMarked(manifest: Manifest): MarkedManifest {
 
 type Mark = (found: unknown) => Output<unknown>
 
+/** What the output is may be secret: that is known only when the field of the manifest is on its way. */
+function markedLater(value: Output<unknown>, marked: (found: unknown) => Marked, mark: Mark): Output<unknown> {
+  mark(undefined)
+  return value.apply((found) => output(marked(found)))
+}
+
 function markedField(field: string, value: unknown, place: Place, mark: Mark): Marked {
+  if (Output.isInstance(value)) return markedLater(value, (found) => markedField(field, found, place, secret), mark)
   if (place.isOfOurs && FREE_FIELDS.includes(field)) return mark(value)
   if (typeof value === 'string' && SECRET_FIELD.test(field)) return mark(value)
   return markedIn(value, { ...place, isInEnv: field === 'env' }, mark)
 }
 
 function markedIn(value: unknown, place: Place, mark: Mark): Marked {
+  if (Output.isInstance(value)) return markedLater(value, (found) => markedIn(found, place, secret), mark)
   if (typeof value === 'string') return SECRET_PLACE.test(value) ? mark(value) : value
   if (typeof value !== 'object' || value === null) return value as Marked
   if (Array.isArray(value)) return value.map((one) => markedIn(one, place, mark))

@@ -21,6 +21,7 @@ const TASKS = {
   gen: ['crds-gen/main.ts'],
   image: ['tooling/image/main.ts'],
   operator: ['operator/main.ts'],
+  pack: ['tooling/pack/main.ts'],
   prune: ['cli/main.ts', 'prune'],
   sandbox: ['sandbox/main.ts'],
   sbom: ['tooling/sbom.ts'],

@@ -130,8 +130,9 @@ interface Members {
 
 /** Returns the first network on which `look` finds an address, and that address. */
 function findOn(spec: WorkspaceParts, look: (members: Members) => string | undefined): string[] | undefined {
-  const [vms, clusters] = OWNERS.map((owners) => Map.groupBy(nicsOf(spec, owners), ({ network }) => network))
-  const on = (nics: typeof vms, name: string) => (nics?.get(name) ?? []).flatMap(({ addresses }) => addresses)
+  const [vms = [], clusters = []] = OWNERS.map((owners) => nicsOf(spec, owners))
+  const on = (nics: typeof vms, name: string) =>
+    nics.filter(({ network }) => network === name).flatMap(({ addresses }) => addresses)
   for (const { name } of spec.networks ?? []) {
     const address = look({ vms: on(vms, name), clusters: on(clusters, name) })
     if (address !== undefined) return [name, address]

@@ -80,8 +80,9 @@ export function deadAddressRemarks(spec: WorkspaceSpec, network: WorkspaceNetwor
 }
 
 function deadHops(spec: WorkspaceSpec, network: WorkspaceNetwork): SpecRemark[] {
-  return [...Map.groupBy(routesOf(network), ({ via }) => via)].flatMap(([address, those]) => {
-    const to = [...new Set(those.map((route) => route.to))].join(', ')
+  const routes = routesOf(network)
+  return [...new Set(routes.map(({ via }) => via))].flatMap((address) => {
+    const to = [...new Set(routes.filter(({ via }) => via === address).map((route) => route.to))].join(', ')
     return whyNobody(spec, network, { address, so: `the route to ${to} leads nowhere` }) ?? []
   })
 }

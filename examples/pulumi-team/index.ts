@@ -1,15 +1,20 @@
 /**
  * A team's own stack. It needs no rights on the operator, only on its Workspace and its image. `pulumi up` ends when the lab is Ready, or fails with
- * the reason from the operator. In your own project, first run `npm install @open-terrain/infra @open-terrain/constructs cdk8s constructs`.
+ * the reason from the operator. In your own project, first run
+ * `npm install @open-terrain/infra @open-terrain/constructs cdk8s constructs @pulumi/pulumi @pulumi/kubernetes`.
  *
- *   cd examples/pulumi-team && pulumi stack init dev && pulumi up
+ *   cd examples/pulumi-team && pulumi stack init dev && pulumi config set --secret password && pulumi up
  */
 import { render, VMDiskImage, Workspace } from '@open-terrain/constructs'
 import { Rendered } from '@open-terrain/infra'
 import { Config } from '@pulumi/pulumi'
 
-const version = new Config().require('version')
+const config = new Config()
+const version = config.require('version')
 const router = `lab-router-${version.replaceAll('.', '-')}`
+
+/** Stands for an output, because constructs check texts. */
+const PASSWORD = 'password-of-the-stack'
 
 const images = new Rendered('images', {
   objects: render((chart) => {
@@ -35,12 +40,16 @@ const lab = new Rendered('lab', {
           version,
           backingVMDiskImage: router,
           resources: { cpu: '2', memory: '2Gi' },
+          // Who may read the lab in the cluster may read it too. The state of the stack has it encrypted.
+          users: [{ name: 'student', plain_text_passwd: PASSWORD }],
           interfaces: [{ network: 'control', ipAddress: '10.10.0.161/24' }],
         },
       ],
       networks: [{ name: 'control', cidr: '10.10.0.0/24' }],
     })
   }),
+  // In the same way, outputs of other resources.
+  outputs: { [PASSWORD]: config.requireSecret('password') },
   // The hour begins when the image is ready.
   after: images.ready.apply(() => images.resources),
   timeout: '1h',

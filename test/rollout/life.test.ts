@@ -221,12 +221,18 @@ describe('a stack', () => {
 
   it("lets a team's own stack wait for its lab", async () => {
     const team = await workshop.example('pulumi-team', 'dev', environment.asContext)
+    const password = 'hush-hush-of-the-student'
+    await team.stack.setConfig('password', { value: password, secret: true })
     const creates = ['create VMDiskImage lab-router-2-1-0', 'create Workspace team-lab']
     expect((await team.preview()).steps).toEqual(creates)
     const { outputs } = await team.up()
     expect(outputs['readyLabs']?.value).toEqual(['team-lab'])
-    const { status } = await environment.client.get<Workspace>(WORKSPACE, { name: 'team-lab' })
+    const { spec, status } = await environment.client.get<Workspace>(WORKSPACE, { name: 'team-lab' })
     expect(status?.phase).toBe('Ready')
+    expect(JSON.stringify(spec)).toContain(password)
+    const state = await workshop.state()
+    expect(state).toContain('plain_text_passwd')
+    expect(state).not.toContain(password)
     expect((await team.preview()).steps).toEqual([])
     await team.destroy()
     expect(await environment.find(WORKSPACE, 'team-lab')).toBeUndefined()

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -111,6 +111,14 @@ export class Workshop {
     const all = { ...process.env, ...this.#env, ...answers, ...env }
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { ...options, env: all })
     return stdout
+  }
+
+  /** All that is kept of all stacks, as it lies there. `exportStack` of Pulumi decrypts it. */
+  async state(): Promise<string> {
+    const folder = join(this.folder, 'state')
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile())
+    return (await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')))).join('\n')
   }
 
   async #select(stackName: string, workDir: string, env: Environment): Promise<Rollout> {

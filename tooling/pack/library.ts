@@ -1,0 +1,105 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const ROOT = join(import.meta.dirname, '../..')
+const COMPILER = createRequire(import.meta.url).resolve('typescript/lib/tsc.js')
+/** Import of a source by its name, which the compiler leaves in declarations. */
+const IMPORT_OF_SOURCE = /((?:\bfrom |\bimport\()'[.]{1,2}\/[^']+)[.]ts'/g
+
+/** What a manifest of a workspace has. */
+export interface SourceManifest {
+  readonly name: string
+  readonly version: string
+  readonly exports?: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly scripts?: Readonly<Record<string, string>>
+}
+
+export interface Library {
+  /** Folder of the workspace, from the root. The package is made in `dist` there. */
+  readonly folder: string
+  /** Doors of the workspace that are not published, because nobody is promised anything about them. */
+  readonly closed?: readonly string[]
+  /** Versions of dependencies that differ from those of the workspace. None means that only programs and tools of the repository need it. */
+  readonly dependencies?: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * Builds a package for ES modules (in `esm/`) and CommonJS (at the top, where also compilers look that do not read `exports`), with declarations for
+ * both. Returns its folder.
+ */
+export async function buildLibrary({ folder, closed = [], dependencies = {} }: Library): Promise<string> {
+  const workspace = join(ROOT, folder)
+  const dist = join(workspace, 'dist')
+  const esm = join(dist, 'esm')
+  rmSync(dist, { recursive: true, force: true })
+  execFileSync(process.execPath, [COMPILER, '-p', join(workspace, 'tsconfig.build.json')], { stdio: 'inherit' })
+  await addCommonJs(esm, dist)
+  writeJson(join(esm, 'package.json'), { type: 'module' })
+  const { scripts: _, exports = {}, dependencies: ofWorkspace, ...manifest } = manifestOf(folder)
+  const doors = Object.entries(exports).filter(([door]) => !closed.includes(door))
+  const published = {
+    ...manifest,
+    type: 'commonjs',
+    main: './index.js',
+    types: './index.d.ts',
+    exports: Object.fromEntries([...doors.map(([door, source]) => [door, doorOf(source)]), [PACKAGE, PACKAGE]]),
+    dependencies: definedOf({ ...ofWorkspace, ...dependencies }),
+  }
+  writeManifest(folder, published)
+  return dist
+}
+
+/** Tools read it. */
+const PACKAGE = './package.json'
+
+export function manifestOf(folder: string): SourceManifest {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as SourceManifest
+}
+
+/** Writes the manifest of a package, and what people read first beside it. */
+export function writeManifest(folder: string, manifest: object): void {
+  const dist = join(ROOT, folder, 'dist')
+  writeJson(join(dist, 'package.json'), manifest)
+  cpSync(join(ROOT, folder, 'README.md'), join(dist, 'README.md'))
+  cpSync(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'))
+}
+
+function doorOf(source: string): object {
+  const path = source.replace(/^[.]\//, '').replace(/[.]ts$/, '')
+  const [imported, required] = [`./esm/${path}`, `./${path}`]
+  return {
+    import: { types: `${imported}.d.ts`, default: `${imported}.js` },
+    require: { types: `${required}.d.ts`, default: `${required}.js` },
+  }
+}
+
+/** Each module once more: a file of ES modules and one of CommonJS have the same declarations, read by the rules of their folder. */
+async function addCommonJs(esm: string, dist: string): Promise<void> {
+  const files = readdirSync(esm, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => name.endsWith('.d.ts'))) {
+    const declarations = readFileSync(join(esm, file), 'utf8').replace(IMPORT_OF_SOURCE, "$1.js'")
+    mkdirSync(join(dist, file, '..'), { recursive: true })
+    for (const place of [esm, dist]) writeFileSync(join(place, file), declarations)
+  }
+  await build({
+    entryPoints: files.filter((name) => name.endsWith('.js')).map((name) => join(esm, name)),
+    outdir: dist,
+    outbase: esm,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    logLevel: 'warning',
+  })
+}
+
+function definedOf(dependencies: Readonly<Record<string, string | undefined>>): object {
+  return Object.fromEntries(Object.entries(dependencies).filter(([, version]) => version !== undefined))
+}
+
+function writeJson(file: string, value: object): void {
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`)
+}
