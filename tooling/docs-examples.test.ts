@@ -63,7 +63,8 @@ it('the examples of the pages for authors compile', () => {
   expect(modules.size).toBeGreaterThan(PAGES.length)
   // A check that checks nothing would accept this one, too.
   const wrong = join(ROOT, 'docs/wrong.ts')
-  const text = "import { Workspace } from '@open-terrain/constructs'\nnew Workspace(chart, 'lab').addVm('a', { cpu: 1 })\n"
+  const text =
+    "import { Workspace } from '@open-terrain/constructs'\nnew Workspace(chart, 'lab').addVm('a', { cpu: 1 })\n"
   expect(complaintsOf(new Map([...modules, [wrong, text]]))).toEqual([
     expect.stringMatching(/^docs\/wrong[.]ts:2: .*'image' is missing/),
   ])
