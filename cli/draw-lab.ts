@@ -56,7 +56,7 @@ function labsIn(text: string, file: string): readonly KubeObject[] {
   const objects = parseAllDocuments(text).map((document): unknown => {
     const [error] = document.errors
     if (error !== undefined)
-      throw new CommandError('failed', `${file} is no YAML: ${error.message.split('\n')[0] ?? error.code}`)
+      throw new CommandError('failed', `${file} is no YAML: ${error.message.split('\n')[0]?.replace(/:$/, '')}`)
     return document.toJS()
   })
   return objects.flatMap((object) => itemsOf(object)).filter(isLab)

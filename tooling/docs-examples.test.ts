@@ -1,5 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import * as constructs from '@open-terrain/constructs'
+import * as cdk8s from 'cdk8s'
+import * as base from 'constructs'
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { docBlocks } from './doc-pages.ts'
@@ -69,3 +72,24 @@ it('the examples of the pages for authors compile', () => {
     expect.stringMatching(/^docs\/wrong[.]ts:2: .*'image' is missing/),
   ])
 })
+
+const PACKAGES: Readonly<Record<string, unknown>> = { '@open-terrain/constructs': constructs, cdk8s, constructs: base }
+
+/** Runs a program. Returns the manifests that it writes, as one text. */
+function synthesized(program: string): string {
+  const app = new cdk8s.App()
+  const chart = new cdk8s.Chart(app, 'given')
+  const compilerOptions = { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2024 }
+  const { outputText } = ts.transpileModule(program, { compilerOptions })
+  new Function('require', 'exports', 'app', 'chart', outputText)((name: string) => PACKAGES[name], {}, app, chart)
+  return app.synthYaml()
+}
+
+const programs = [...modulesOf(PAGES)].filter(([path]) => path.endsWith('/page.ts'))
+
+it.each(programs.map(([path, text]) => [path.slice(ROOT.length + 1, -'/page.ts'.length), text]))(
+  'the labs of %s are accepted',
+  (_page, program) => {
+    expect(synthesized(program)).toMatch(/^kind: /m)
+  },
+)
