@@ -4,7 +4,7 @@ import * as constructs from '@open-terrain/constructs'
 import * as cdk8s from 'cdk8s'
 import * as base from 'constructs'
 import ts from 'typescript'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { docBlocks } from './doc-pages.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -90,6 +90,10 @@ const programs = [...modulesOf(PAGES)].filter(([path]) => path.endsWith('/page.t
 it.each(programs.map(([path, text]) => [path.slice(ROOT.length + 1, -'/page.ts'.length), text]))(
   'the labs of %s are accepted',
   (_page, program) => {
+    const warned: string[] = []
+    vi.spyOn(console, 'warn').mockImplementation((text: string) => void warned.push(text))
     expect(synthesized(program)).toMatch(/^kind: /m)
+    // What a page shows on purpose has its reason in the program.
+    expect(warned.filter((text) => !program.includes(/\[(\w+)\]$/.exec(text)?.[1] ?? text))).toEqual([])
   },
 )
