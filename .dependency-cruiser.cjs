@@ -73,14 +73,16 @@ module.exports = {
     },
     {
       name: 'crds-gen-needs-little',
-      comment: 'Generation renders constructs, reads their schemas and types, and writes YAML and TypeScript.',
+      comment:
+        'Generation renders constructs, reads their schemas, types and docstrings, draws a lab, and writes YAML, TypeScript and Markdown.',
       severity: 'error',
       from: { path: '^crds-gen/', pathNot: TESTS },
       to: {
         pathNot: [
           '^crds-gen/',
+          '^cli/picture/',
           '^constructs/((platform/)?index|operator)[.]ts$',
-          npm('yaml', 'cdk8s', 'constructs', 'zod', '@microsoft/api-extractor'),
+          npm('yaml', 'cdk8s', 'constructs', 'zod', 'typescript', '@microsoft/api-extractor'),
         ],
         dependencyTypesNot: ['core'],
       },

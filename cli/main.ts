@@ -1,6 +1,8 @@
 // The entry point of `ot`. `npm run build` makes one file of it: dist/ot.mjs. A link of the name kubectl-ot to it makes `kubectl ot` of it.
 
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
+import { text } from 'node:stream/consumers'
 import { systemClock } from '../operator/base/clock.ts'
 import { Connection } from '../operator/kube/connection.ts'
 import { HttpKubeClient } from '../operator/kube/http-client.ts'
@@ -11,8 +13,9 @@ const CONNECTIONS = 8
 
 process.exitCode = await runOt(process.argv.slice(2), {
   clock: systemClock,
-  print: (text) => process.stdout.write(text),
-  tell: (text) => process.stderr.write(text),
+  readText: (path) => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
+  print: (words) => process.stdout.write(words),
+  tell: (words) => process.stderr.write(words),
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
   connect,
 })

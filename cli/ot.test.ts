@@ -25,9 +25,11 @@ let printed = ''
 let told = ''
 let asked = ''
 let answer: string | undefined
+const files = new Map<string, string>()
 beforeEach(() => {
   client = new ScriptedClient()
   ;[printed, told, asked, answer] = ['', '', '', undefined]
+  files.clear()
 })
 
 function put(name: string, status: WorkspaceStatus, { course = 'net-1', isOff = false } = {}): void {
@@ -50,6 +52,11 @@ async function ot(...argv: string[]): Promise<number> {
   const { clock } = client
   return await runOt(argv, {
     clock,
+    readText: async (path) => {
+      const found = files.get(path)
+      if (found === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`)
+      return found
+    },
     connect: () => ({ client, close: async () => undefined }),
     print: (text) => {
       printed += text
@@ -448,10 +455,58 @@ it.each([
   [['stop', 'lab-1', '--timeout', 'soon']],
   [['labs', '-o', 'xml']],
   [['lbs']],
+  [['draw']],
 ])('ot %j is a mistake of whoever wrote it, and does nothing', async (argv) => {
   put('lab-1', RUNNING)
   expect(await ot(...argv)).toBe(EXIT_CODES.usage)
   expect([told === '', client.callsOf('patch')]).toEqual([false, []])
+})
+
+describe('ot draw', () => {
+  const manifest = (name: string, spec: object = { networks: [{ name: 'net', cidr: '10.0.0.0/24' }] }) =>
+    JSON.stringify({ apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name }, spec })
+  const other = '{ apiVersion: v1, kind: Namespace, metadata: { name: lab-1 } }'
+  const list = (...items: string[]) => `{ "apiVersion": "v1", "kind": "List", "items": [${items.join()}] }`
+
+  it('draws a lab of the cluster', async () => {
+    client.put(JSON.parse(manifest('lab-1')))
+    expect(await ot('draw', 'lab-1')).toBe(EXIT_CODES.done)
+    expect(printed).toContain('network0(["net<br/>10.0.0.0/24"])')
+    expect(await ot('draw', 'lab-2')).toBe(EXIT_CODES.notFound)
+    expect(told).toBe('ot: there is no Workspace lab-2: see kubectl get otws\n')
+  })
+
+  it.each([
+    ['the only lab of a file', manifest('lab-1'), []],
+    ['a lab among other objects', [other, manifest('lab-1')].join('\n---\n'), []],
+    ['one of two', list(manifest('lab-2'), manifest('lab-1')), ['lab-1']],
+  ])('draws %s, without a cluster', async (_which, text, names) => {
+    files.set('-', text)
+    expect(await ot('draw', ...names, '-f', '-', '-o', 'svg')).toBe(EXIT_CODES.done)
+    expect(printed).toContain('<title>lab-1</title>')
+    expect(client.callsOf('get')).toEqual([])
+  })
+
+  it.each([
+    ['no file', undefined, [], 'failed', "ENOENT: no such file or directory, open 'lab.yaml'"],
+    ['no lab', other, [], 'notFound', 'lab.yaml has no Workspace: name a file with one'],
+    ['nothing', '', [], 'notFound', 'lab.yaml has no Workspace: name a file with one'],
+    ['no lab of the name', manifest('a'), ['b'], 'notFound', 'lab.yaml has no Workspace b: name one of a'],
+    [
+      'two labs',
+      list(manifest('a'), manifest('b')),
+      [],
+      'usage',
+      'lab.yaml has more than one Workspace: name one of a, b',
+    ],
+    ['no YAML', 'a: [', [], 'failed', /^ot: lab.yaml is no YAML: .*line 1/],
+    ['a wrong spec', manifest('a', { names: 'all' }), [], 'failed', /^ot: the Workspace a is not valid: spec.names: /],
+  ] as const)('says of a file with %s what is wrong', async (_what, text, names, code, message) => {
+    if (text !== undefined) files.set('lab.yaml', text)
+    expect(await ot('draw', ...names, '-f', 'lab.yaml')).toBe(EXIT_CODES[code])
+    expect(told).toMatch(typeof message === 'string' ? `ot: ${message}\n` : message)
+    expect(printed).toBe('')
+  })
 })
 
 it('ot --help lists the exit codes', async () => {
@@ -462,6 +517,7 @@ it('ot --help lists the exit codes', async () => {
 it('ot that cannot connect says why', async () => {
   const code = await runOt(['labs'], {
     clock: client.clock,
+    readText: () => Promise.reject(new Error('nothing is read')),
     ask: undefined,
     print: () => undefined,
     tell: (text) => {

@@ -4,6 +4,7 @@ import { messageOf } from '../operator/base/messages.ts'
 import { fromTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
+import { DRAWINGS, type Drawing, drawLab, drawManifest } from './draw-lab.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { extendLabs } from './extend-labs.ts'
 import type { LabChoice } from './labs.ts'
@@ -39,6 +40,11 @@ interface RenewFlags extends SwitchFlags {
   readonly dryRun?: boolean
 }
 
+interface DrawFlags {
+  readonly filename?: string
+  readonly output: Drawing
+}
+
 interface PruneFlags {
   readonly dryRun?: boolean
   readonly set: readonly string[]
@@ -58,7 +64,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
-      'Looks at labs of Open Terrain, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
+      'Looks at labs of Open Terrain, draws them, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
     )
     .option('--kubeconfig <file>', 'default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
@@ -174,6 +180,25 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
         return await extendLabs({ ...surroundings, client }, { ...choice, ...end })
       }),
     )
+
+  program
+    .command('draw [name]')
+    .description('a picture of a lab: its networks, members, addresses and ports')
+    .option(
+      '-f, --filename <file>',
+      'draw a Workspace of this file of manifests, without a cluster; - is standard input',
+    )
+    .addOption(new Option('-o, --output <form>', 'how to draw it').choices(DRAWINGS).default('mermaid'))
+    .addHelpText('after', '\nExamples:\n  ot draw lab-035 -o svg > lab-035.svg\n  ot draw -f examples/workspace.yaml')
+    .action(async (name: string | undefined, { filename, output }: DrawFlags) => {
+      if (filename !== undefined) print(await drawManifest(surroundings.readText, { filename, name, output }))
+      else if (name === undefined) throw new CommandError('usage', 'name a lab, or a file of manifests with -f')
+      else
+        await connected(async (client) => {
+          print(await drawLab(client, name, output))
+          return EXIT_CODES.done
+        })
+    })
 
   program
     .command('prune')

@@ -6,6 +6,8 @@ export interface Surroundings {
   /** Connects with what the caller's kubeconfig says. Throws an Error with one sentence if it cannot. */
   readonly connect: (where: ClusterChoice) => Connected
   readonly clock: Clock
+  /** Returns the text of a file; of standard input, if its path is `-`. Throws an Error if it cannot be read. */
+  readonly readText: (path: string) => Promise<string>
   /** Standard output: what was asked for. */
   readonly print: (text: string) => void
   /** Standard error: progress, and what went wrong. */

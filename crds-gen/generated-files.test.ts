@@ -6,9 +6,11 @@ import { parse } from 'yaml'
 import { findDrift } from './drift.ts'
 import { generatedFiles, generatedSources } from './generated-files.ts'
 
+const generated = generatedFiles()
+
 describe('generatedFiles', () => {
   it('are what is committed', () => {
-    for (const [path, content] of generatedFiles()) {
+    for (const [path, content] of generated) {
       expect(readFileSync(join(import.meta.dirname, 'generated', path), 'utf8')).toBe(content)
     }
   })
@@ -19,15 +21,13 @@ describe('generatedFiles', () => {
   })
 
   it('hold CRDs of less than 200 KB each', () => {
-    const sizes = [...generatedFiles()]
-      .filter(([path]) => path.startsWith('crds/'))
-      .map(([, text]) => Buffer.byteLength(text))
+    const sizes = [...generated].filter(([path]) => path.startsWith('crds/')).map(([, text]) => Buffer.byteLength(text))
     expect(sizes.length).toBeGreaterThan(3)
     expect(Math.max(...sizes)).toBeLessThan(200_000)
   })
 
   it('hold the CRD as valid YAML with its table and names', () => {
-    const crd = parse(generatedFiles().get('crds/pelotech.ot_vmdiskimages.yaml') ?? '')
+    const crd = parse(generated.get('crds/pelotech.ot_vmdiskimages.yaml') ?? '')
     expect(crd.metadata.name).toBe('vmdiskimages.pelotech.ot')
     expect(crd.spec.names).toMatchObject({ shortNames: ['vmdi'], categories: ['ot'], listKind: 'VMDiskImageList' })
     const [version] = crd.spec.versions
@@ -51,7 +51,7 @@ describe('generatedFiles', () => {
   })
 
   it('hold the CRD of the virtual machine with its names, its table and the rule on its name', () => {
-    const crd = parse(generatedFiles().get('crds/pelotech.ot_virtualmachines.yaml') ?? '')
+    const crd = parse(generated.get('crds/pelotech.ot_virtualmachines.yaml') ?? '')
     expect(crd.metadata.name).toBe('virtualmachines.pelotech.ot')
     expect(crd.spec.names).toMatchObject({ shortNames: ['otvm'], categories: ['ot'], listKind: 'VirtualMachineList' })
     const [{ schema, additionalPrinterColumns }] = crd.spec.versions
@@ -73,7 +73,7 @@ describe('generatedFiles', () => {
   })
 
   it('hold the CRD of the DataSync with its names, its table, and the name by which vms are merged', () => {
-    const crd = parse(generatedFiles().get('crds/pelotech.ot_datasyncs.yaml') ?? '')
+    const crd = parse(generated.get('crds/pelotech.ot_datasyncs.yaml') ?? '')
     expect(crd.spec.names).toMatchObject({ plural: 'datasyncs', shortNames: ['dsync'], categories: ['ot'] })
     const [{ schema, additionalPrinterColumns }] = crd.spec.versions
     const columns = additionalPrinterColumns.map(({ name }: { name: string }) => name)
@@ -86,9 +86,31 @@ describe('generatedFiles', () => {
   })
 
   it('list every reason and every key of the policy', () => {
-    const reference = generatedFiles().get('api.md') ?? ''
+    const reference = generated.get('api.md') ?? ''
     const reasons = [REASONS, VIRTUAL_MACHINE_REASONS, DATA_SYNC_REASONS].flatMap((kind) => Object.values(kind))
     for (const word of [...reasons, ...POLICY_KEYS]) expect(reference).toContain(`| \`${word}\` |`)
+  })
+})
+
+describe('the reference of authors', () => {
+  const reference = generated.get('authoring.md') ?? ''
+  const headings = new Set([...reference.matchAll(/^### (.+)$/gm)].map(([, name]) => name))
+
+  it('has every word that is exported for authors, with the text of its docstring', () => {
+    const door = readFileSync(join(import.meta.dirname, '../constructs/index.ts'), 'utf8')
+    const lists = [...door.matchAll(/export (?:type )?\{([^}]*)\} from '\.\/authoring\//g)]
+    const names = lists.flatMap(([, list = '']) =>
+      [...list.matchAll(/(?:type )?(\w+)(?:,|\s*$)/g)].map(([, name]) => name),
+    )
+    expect(names.length).toBeGreaterThan(30)
+    expect(names.filter((name) => !headings.has(name))).toEqual([])
+    expect(reference).toContain('| `addVolume(name: string, props: LabVolumeProps): LabVolume` | Adds a volume, which')
+  })
+
+  it('has a text for every member of a class, and nothing that is not for authors', () => {
+    const rows = [...reference.matchAll(/^\| (`.+`) \| (.*) \|$/gm)]
+    expect(rows.length).toBeGreaterThan(100)
+    expect(reference).not.toMatch(/\b(toSpec|toJson|occupy|writtenSpec|placeOf)\b/)
   })
 })
 

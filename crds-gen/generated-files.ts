@@ -1,10 +1,18 @@
-import { RESOURCES } from '@open-terrain/constructs/operator'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseWorkspaceSpec, RESOURCES } from '@open-terrain/constructs/operator'
 import { type Manifest, manifestYaml, renderCrds } from '@open-terrain/constructs/platform'
+import { parse } from 'yaml'
+import { pictureOf } from '../cli/picture/lab-picture.ts'
+import { svgOf } from '../cli/picture/svg-picture.ts'
 import { apiReference } from './api-reference.ts'
+import { authoringReference } from './authoring-reference.ts'
 import { policyKeys } from './policy-keys.ts'
 import { specProps } from './spec-props.ts'
 
 const SOURCE = 'from constructs/ by `npm run gen`; do not edit'
+/** The lab that docs/labs.md shows. */
+const PICTURED = 'training-sandbox'
 
 /** Returns what belongs in the folder of generated files: path in it -> content. */
 export function generatedFiles(): ReadonlyMap<string, string> {
@@ -12,7 +20,20 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     `crds/${fileName(crd)}`,
     `# Generated ${SOURCE}.\n${manifestYaml(crd)}`,
   ])
-  return new Map([...crds, ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`]])
+  return new Map([
+    ...crds,
+    ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`],
+    ['authoring.md', `<!-- Generated ${SOURCE}. -->\n${authoringReference()}`],
+    [`${PICTURED}.svg`, picturedLab()],
+  ])
+}
+
+/** Returns what `ot draw` prints of an example. */
+function picturedLab(): string {
+  const path = join(import.meta.dirname, `../examples/labs/${PICTURED}.yaml`)
+  const parsed = parseWorkspaceSpec(parse(readFileSync(path, 'utf8')).spec)
+  if (!parsed.ok) throw new Error(`${path}: ${JSON.stringify(parsed.problems)}`)
+  return svgOf(pictureOf(PICTURED, parsed.spec))
 }
 
 /** Returns the sources of constructs/ that are generated: path in the repository -> content. */
