@@ -116,6 +116,7 @@ export {
 export {
   type ParsedWorkspaceSnapshotSpec,
   parseWorkspaceSnapshotSpec,
+  type RestoredMember,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,
   WORKSPACE_SNAPSHOT_REASON_HELP,
@@ -123,6 +124,7 @@ export {
   type WorkspaceSnapshotMember,
   type WorkspaceSnapshotPhase,
   type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotSpec,
   type WorkspaceSnapshotSpecInput,
   type WorkspaceSnapshotStatus,

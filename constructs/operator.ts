@@ -146,6 +146,13 @@ export {
 } from './children/machine-matchers.ts'
 export { memberNamesIn } from './children/member-names.ts'
 export {
+  MemberRestore,
+  type MemberRestoreObject,
+  type MemberRestoreProps,
+  memberRestoreName,
+  renderMemberRestore,
+} from './children/member-restore.ts'
+export {
   type MachineSnapshotObject,
   MemberSnapshot,
   type MemberSnapshotObject,

@@ -93,6 +93,8 @@ const QUIET: {
     'NotBound',
     'NothingToSnapshot',
     'NamespaceTerminating',
+    'Restoring',
+    'Restored',
   ],
 }
 

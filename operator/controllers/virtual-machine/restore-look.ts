@@ -8,8 +8,16 @@ import { VIRTUAL_MACHINE_RESTORE } from '../../kube/resource-types.ts'
 import type { MachineCaches } from './caches.ts'
 import type { MachineView, Restoring } from './world.ts'
 
-/** The text of the condition Progressing while KubeVirt waits for a guest to stop. */
-const WAITS = 'Waiting for target to be ready'
+/**
+ * In the condition Progressing while KubeVirt waits for a guest to stop: until 1.5, and since 1.6. Until the guest is gone it asks again for the stop, and notes
+ * that this is refused.
+ */
+const WAITS = [
+  'Waiting for target to be ready',
+  'Automatically stopping restore target for restore operation',
+  'only supports manual stop requests with a shorter graceperiod',
+  'VM is not running',
+]
 
 /**
  * Returns the restore that has switched a machine off and is about to begin, by a live list: KubeVirt's machine shows a restore only when it has
@@ -44,7 +52,8 @@ function isAboutToRestore(restore: KubeObject, machine: string): boolean {
   const conditions: Raw[] = status?.conditions ?? []
   const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True')
   const progressing = conditions.find(({ type }) => type === 'Progressing')
-  const hasError = progressing?.status === 'False' && ![progressing.reason, progressing.message].includes(WAITS)
+  const said = `${progressing?.reason} ${progressing?.message}`
+  const hasError = progressing?.status === 'False' && !WAITS.some((text) => said.includes(text))
   const isOfIt = spec?.target?.kind === 'VirtualMachine' && spec.target.name === machine
   const isOver = status?.complete === true || isTrue('Failure') || isTerminating(restore)
   return isOfIt && spec.targetReadinessPolicy === 'StopTarget' && !hasError && !isOver
