@@ -9,17 +9,6 @@ import type { MachineCaches } from './caches.ts'
 import type { MachineView, Restoring } from './world.ts'
 
 /**
- * In the condition Progressing while KubeVirt waits for a guest to stop: until 1.5, and since 1.6. Until the guest is gone it asks again for the stop, and notes
- * that this is refused.
- */
-const WAITS = [
-  'Waiting for target to be ready',
-  'Automatically stopping restore target for restore operation',
-  'only supports manual stop requests with a shorter graceperiod',
-  'VM is not running',
-]
-
-/**
  * Returns the restore that has switched a machine off and is about to begin, by a live list: KubeVirt's machine shows a restore only when it has
  * begun. The list is read only when somebody else has switched the machine off, before it is switched on again. Returns undefined if there is none, if the
  * cluster serves no restores, or if they may not be read. Throws ApiError.
@@ -46,15 +35,15 @@ export async function waitingRestoreOf(
   }
 }
 
-/** A restore that has met an error does not begin by itself. One with another policy waits until people have switched the machine off. */
+/**
+ * One that has met an error is tried again by KubeVirt, which stops the guest each time that it sees one: a guest that is started meanwhile is stopped again.
+ * One with another policy waits until people have switched the machine off.
+ */
 function isAboutToRestore(restore: KubeObject, machine: string): boolean {
   const { spec, status }: Raw = restore
   const conditions: Raw[] = status?.conditions ?? []
-  const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True')
-  const progressing = conditions.find(({ type }) => type === 'Progressing')
-  const said = `${progressing?.reason} ${progressing?.message}`
-  const hasError = progressing?.status === 'False' && !WAITS.some((text) => said.includes(text))
+  const hasFailed = conditions.some(({ type, status: is }) => type === 'Failure' && is === 'True')
   const isOfIt = spec?.target?.kind === 'VirtualMachine' && spec.target.name === machine
-  const isOver = status?.complete === true || isTrue('Failure') || isTerminating(restore)
-  return isOfIt && spec.targetReadinessPolicy === 'StopTarget' && !hasError && !isOver
+  const isOver = status?.complete === true || hasFailed || isTerminating(restore)
+  return isOfIt && spec.targetReadinessPolicy === 'StopTarget' && !isOver
 }
