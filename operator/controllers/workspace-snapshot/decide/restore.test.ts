@@ -281,23 +281,17 @@ describe('a restore of a point in time', () => {
     for (let writes = 1; writes <= 12; writes += 1) {
       const walk = taken()
       walk.ask('monday')
-      let left = writes
-      while (left > 0) {
-        const done = walk.step(left)
-        if (done === 0) break
-        left -= done
-      }
+      dieAfter(walk, writes)
       walk.settle()
       for (const machine of ['attacker', 'victim']) walk.sayOfRestore(machine, { isComplete: true })
-      left = writes
-      while (left > 0) {
-        const done = walk.step(left)
-        if (done === 0) break
-        left -= done
-      }
+      dieAfter(walk, writes)
       walk.settle()
       expect(walk.restored, `after ${writes} writes`).toBe('Succeeded, attacker Succeeded, victim Succeeded')
       expect([walk.restores.length, new Set(walk.restores).size, walk.world.restore.found]).toEqual([2, 2, {}])
     }
   })
 })
+
+function dieAfter(walk: SnapshotWalk, writes: number): void {
+  for (let left = writes, done = 1; left > 0 && done > 0; left -= done) done = walk.step(left)
+}
