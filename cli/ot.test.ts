@@ -132,6 +132,60 @@ describe('ot labs', () => {
   })
 })
 
+describe('ot restore', () => {
+  const annotationsOf = () => client.peek<KubeObject>('WorkspaceSnapshot', 'lab-1/before-exam')?.metadata.annotations
+  const point = (status: object) =>
+    client.put({
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'WorkspaceSnapshot',
+      metadata: { namespace: 'lab-1', name: 'before-exam', annotations: annotationsOf() ?? {} },
+      spec: {},
+      status: {
+        members: [{ kind: 'Machine', name: 'router', snapshot: 'x', phase: 'Succeeded', reason: 'Taken', ready: true }],
+        ...status,
+      },
+    } as KubeObject)
+  beforeEach(() => {
+    put('lab-1', OFF, { isOff: true })
+    point({})
+  })
+
+  it('says what is replaced, and does nothing unless somebody says yes', async () => {
+    answer = 'n'
+    expect(await ot('restore', 'lab-1', 'before-exam')).toBe(EXIT_CODES.declined)
+    expect(told).toContain(
+      'what was written since before-exam to the disks of these machines is not used any more: router',
+    )
+    expect([asked, annotationsOf()]).toEqual(['restore lab-1 to before-exam? [y/N] ', {}])
+    expect(await ot('restore', 'lab-1', 'nothing', '--yes')).toBe(EXIT_CODES.notFound)
+    expect(told).toContain('lab-1 has no WorkspaceSnapshot nothing: see kubectl -n lab-1 get otwss')
+  })
+
+  it('asks the operator, with or without the volumes', async () => {
+    expect(await ot('restore', 'lab-1', 'before-exam', '--yes', '--machines-only')).toBe(EXIT_CODES.done)
+    const value = annotationsOf()?.['pelotech.ot/restore-requested-at']
+    expect([annotationsOf()?.['pelotech.ot/restore-scope'], value]).toEqual(['Machines', expect.stringMatching(/^2/)])
+    expect(await ot('restore', 'lab-1', 'before-exam', '--yes')).toBe(EXIT_CODES.done)
+    expect(annotationsOf()?.['pelotech.ot/restore-scope'] ?? undefined).toBeUndefined()
+  })
+
+  it('waits for what the operator says of this request, and not of an earlier one', async () => {
+    point({
+      restoreRequest: 'earlier',
+      restore: { phase: 'Succeeded', message: 'of before', startTime: '2025-12-31T21:00:00Z' },
+    })
+    expect(await ot('restore', 'lab-1', 'before-exam', '--yes', '--wait', '--timeout', '0s')).toBe(EXIT_CODES.timedOut)
+    expect(printed).toContain('is not so yet: the request is not taken yet')
+    const value = annotationsOf()?.['pelotech.ot/restore-requested-at'] ?? ''
+    point({
+      restoreRequest: shortHash([value]),
+      restore: { phase: 'Refused', message: 'nothing was restored', startTime: '2025-12-31T21:00:00Z' },
+    })
+    expect(await ot('restore', 'lab-1', 'before-exam', '--yes', '--wait', '--timeout', '0s')).toBe(EXIT_CODES.failed)
+    expect(printed).toContain('has failed: nothing was restored')
+  })
+})
+
 describe('ot stop and ot start', () => {
   it('switch the labs of a class, and no other ones', async () => {
     put('lab-1', RUNNING)

@@ -11,6 +11,7 @@ import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
 import { PREVIEW_FORMS, type PreviewForm, previewPolicy } from './preview-policy.ts'
 import { type RenewVerb, renewLabs } from './renew-labs.ts'
+import { restoreLab } from './restore-lab.ts'
 import { OUTPUTS, type Output, showLabs } from './show-labs.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
 import { switchLabs } from './switch-labs.ts'
@@ -43,6 +44,10 @@ interface RenewFlags extends SwitchFlags {
 interface DrawFlags {
   readonly filename?: string
   readonly output: Drawing
+}
+
+interface RestoreFlags extends Pick<SwitchFlags, 'yes' | 'output' | 'wait' | 'timeout'> {
+  readonly machinesOnly?: boolean
 }
 
 interface PruneFlags {
@@ -161,6 +166,28 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     'makes the disks of machines again that are lost, or of an earlier spec; what is on them is lost',
   )
   renewVerb('reset', 'sets machines back to their images: all disks are made again; what is on them is lost')
+
+  program
+    .command('restore <lab> <point>')
+    .description(
+      'puts the machines of a lab that is off back to a WorkspaceSnapshot; what was written to their disks since is not used any more',
+    )
+    .option('--machines-only', 'leave the volumes as they are: the operator restores none')
+    .option('-y, --yes', 'do not ask')
+    .option('-w, --wait', 'wait until the restore has ended')
+    .addOption(new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(WAIT_MS, '15m'))
+    .addOption(new Option('-o, --output <form>', 'how to print the result').choices(RESULT_FORMS).default('text'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --machines-only --wait',
+    )
+    .action((lab: string, point: string, { machinesOnly, yes, wait, timeout, output }: RestoreFlags) =>
+      connected(async (client) => {
+        const how = { point, isOfMachinesOnly: machinesOnly === true, isConfirmed: yes === true, output }
+        const waitMs = wait === true ? { waitMs: timeout } : {}
+        return await restoreLab({ ...surroundings, client }, lab, { ...how, ...waitMs })
+      }),
+    )
 
   verb('extend', 'gives labs a later end; one that has ended is switched on by that')
     .addOption(

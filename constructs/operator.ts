@@ -178,6 +178,7 @@ export {
 export {
   type ParsedWorkspaceSnapshotSpec,
   parseWorkspaceSnapshotSpec,
+  type RestoredMember,
   SNAPSHOT_DEADLINE,
   SNAPSHOT_MESSAGE_MAX,
   WORKSPACE_SNAPSHOT_CONDITIONS,
@@ -187,6 +188,7 @@ export {
   type WorkspaceSnapshotMember,
   type WorkspaceSnapshotPhase,
   type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotSpec,
   type WorkspaceSnapshotStatus,
   workspaceSnapshot,
@@ -284,6 +286,13 @@ export {
   type PresentMatchers,
 } from './children/machine-matchers.ts'
 export { memberNamesIn } from './children/member-names.ts'
+export {
+  MemberRestore,
+  type MemberRestoreObject,
+  type MemberRestoreProps,
+  memberRestoreName,
+  renderMemberRestore,
+} from './children/member-restore.ts'
 export {
   type MachineSnapshotObject,
   MemberSnapshot,

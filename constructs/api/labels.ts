@@ -61,6 +61,10 @@ export const ANNOTATIONS = {
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
   /** On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value sets a machine back to its image. */
   resetRequestedAt: 'pelotech.ot/reset-requested-at',
+  /** On a WorkspaceSnapshot. Set by people: a new value has KubeVirt put the machines of the workspace back to it, while the workspace is off. */
+  restoreRequestedAt: 'pelotech.ot/restore-requested-at',
+  /** On a WorkspaceSnapshot. Set by people, with the above: `Machines` leaves the volumes as they are. */
+  restoreScope: 'pelotech.ot/restore-scope',
   /** On a VirtualMachine of a Workspace. Set by the operator: which value of the workspace it was given last, so that none is given twice. */
   givenRebuild: 'pelotech.ot/given-rebuild',
   givenReset: 'pelotech.ot/given-reset',

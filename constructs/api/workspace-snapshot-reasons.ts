@@ -63,6 +63,36 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
       'The workspace has no machine that is deployed, and no volume that is bound. The snapshot is taken when it has one.',
     remedy: NOTHING,
   },
+  /** Event: a restore begins. */
+  Restoring: {
+    meaning:
+      'Somebody has asked for a restore (annotation pelotech.ot/restore-requested-at). KubeVirt makes disks from the snapshots, and the machines start from those. What was written to their present disks since then is not used any more. The message names the machines.',
+    remedy: `${NOTHING} Leave the workspace switched off until status.restore.phase is Succeeded.`,
+  },
+  /** Event: a restore has ended. */
+  Restored: {
+    meaning: 'Every machine of the point in time starts from its restored disk.',
+    remedy: 'No action needed. Switch the workspace on again.',
+  },
+  /** Event: a restore was not begun. */
+  RestoreRefused: {
+    meaning: 'A restore that somebody has asked for was not begun, and nothing was changed. The message says why.',
+    remedy:
+      'Do what the message says, and set annotation pelotech.ot/restore-requested-at to another value: each one is looked at once.',
+  },
+  /** Event: a restore has ended without some machine. */
+  RestoreFailed: {
+    meaning:
+      'At least one machine was not restored. The message begins with the words of KubeVirt, and names the machines that are restored, and those that are not: they keep the disks that they had.',
+    remedy:
+      'Do what the message says, and set annotation pelotech.ot/restore-requested-at to another value to restore all machines again.',
+  },
+  /** Event: a request does not count. */
+  RestoreNotCounted: {
+    meaning:
+      'Annotation pelotech.ot/restore-requested-at was there when the operator first looked at the WorkspaceSnapshot. Such a value restores nothing.',
+    remedy: 'To restore, set another value.',
+  },
   /** Kinds are missing. */
   SnapshotsNotServed: {
     meaning: 'The cluster does not serve a kind of snapshots that is needed. The message says what to install.',

@@ -61,6 +61,48 @@ const member = z
   })
   .describe('One machine or volume of the workspace.')
 
+/** No member of a restore is Pending or InProgress any more once it has succeeded or failed. */
+export const SNAPSHOT_RESTORE_PHASES = {
+  /** KubeVirt restores the machines. */
+  InProgress: 'InProgress',
+  /** Every machine of it has its disks of then. */
+  Succeeded: 'Succeeded',
+  /** At least one machine was not restored, and no other one is under way. */
+  Failed: 'Failed',
+  /** Nothing was begun. */
+  Refused: 'Refused',
+} as const
+
+const restoredMember = z
+  .object({
+    name: z.string().max(253).describe('Name of the VirtualMachine, in this namespace.'),
+    restore: z.string().max(253).describe('Name of its VirtualMachineRestore. It is deleted when it has ended.'),
+    phase: z
+      .enum(['Pending', 'InProgress', 'Succeeded', 'Failed'])
+      .describe('Current phase. Pending: no VirtualMachineRestore was seen yet.'),
+    claim: maybeText(253, 'Claim of the restored root disk.'),
+    message: maybeText(SNAPSHOT_MESSAGE_MAX, 'What KubeVirt says.'),
+  })
+  .describe('One machine that is restored.')
+
+const restore = z
+  .object({
+    phase: z.enum(SNAPSHOT_RESTORE_PHASES).describe('Current phase: InProgress, Succeeded, Failed or Refused.'),
+    message: z.string().max(4096).describe('What is replaced, how far it is, or why it was refused.'),
+    startTime: dateTime('When it was accepted or refused.'),
+    endTime: dateTime('When it has ended.').optional(),
+    members: z
+      .array(restoredMember)
+      .max(WORKSPACE_LIMITS.vms)
+      .meta({
+        description: 'The machines. The list is written before the first VirtualMachineRestore is created.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      })
+      .optional(),
+  })
+  .describe('The last restore that was asked for.')
+
 export const workspaceSnapshotStatus = statusOf(
   phase,
   'WorkspaceSnapshot',
@@ -92,8 +134,15 @@ export const workspaceSnapshotStatus = statusOf(
         'x-kubernetes-list-map-keys': ['kind', 'name'],
       })
       .optional(),
+    restore: restore.optional(),
+    restoreRequest: maybeText(
+      16,
+      'Fingerprint of the last value of annotation pelotech.ot/restore-requested-at that was looked at; none if there was none.',
+    ),
   },
 )
 
 export type WorkspaceSnapshotStatus = z.output<typeof workspaceSnapshotStatus>
 export type WorkspaceSnapshotMember = z.output<typeof member>
+export type WorkspaceSnapshotRestore = z.output<typeof restore>
+export type RestoredMember = z.output<typeof restoredMember>

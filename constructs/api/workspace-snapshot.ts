@@ -11,11 +11,13 @@ export {
   type WorkspaceSnapshotReason,
 } from './workspace-snapshot-reasons.ts'
 export {
+  type RestoredMember,
   SNAPSHOT_MESSAGE_MAX,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,
   type WorkspaceSnapshotMember,
   type WorkspaceSnapshotPhase,
+  type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from './workspace-snapshot-status.ts'
 
@@ -69,6 +71,12 @@ export const workspaceSnapshot = defineResource({
       type: 'string',
       jsonPath: '.status.ready',
       description: 'Snapshots that can be restored from, of all.',
+    },
+    {
+      name: 'Restore',
+      type: 'string',
+      jsonPath: '.status.restore.phase',
+      description: 'Phase of the last restore that was asked for.',
     },
     ageColumn('WorkspaceSnapshot'),
     MESSAGE_COLUMN,

@@ -27,7 +27,7 @@ export interface MemberSnapshotProps {
   readonly failureDeadline?: string | undefined
 }
 
-interface MemberSnapshotMetadata {
+export interface MemberSnapshotMetadata {
   readonly name: string
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
@@ -83,7 +83,7 @@ function memberSnapshot(props: MemberSnapshotProps): MemberSnapshotObject {
     return {
       apiVersion: 'snapshot.kubevirt.io/v1beta1',
       kind: 'VirtualMachineSnapshot',
-      metadata: metadataOf(props),
+      metadata: pointMetadata(props),
       spec: {
         source: { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: vmChildNames(member.name).machine },
         ...(failureDeadline !== undefined && { failureDeadline }),
@@ -92,7 +92,7 @@ function memberSnapshot(props: MemberSnapshotProps): MemberSnapshotObject {
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',
     kind: 'VolumeSnapshot',
-    metadata: metadataOf(props),
+    metadata: pointMetadata(props),
     spec: {
       source: { persistentVolumeClaimName: member.name },
       ...(snapshotClass !== undefined && { volumeSnapshotClassName: snapshotClass }),
@@ -100,7 +100,12 @@ function memberSnapshot(props: MemberSnapshotProps): MemberSnapshotObject {
   }
 }
 
-function metadataOf({ workspace, of, name }: MemberSnapshotProps): MemberSnapshotMetadata {
+/** Returns the metadata of an object that is made for a WorkspaceSnapshot, and goes with it. */
+export function pointMetadata({
+  workspace,
+  of,
+  name,
+}: Pick<MemberSnapshotProps, 'workspace' | 'of' | 'name'>): MemberSnapshotMetadata {
   return {
     name,
     namespace: workspace.name,

@@ -121,10 +121,10 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     [...CACHE, 'create'],
   ),
   grant(
-    'leaves a machine switched off that KubeVirt is about to restore',
+    'leaves a machine switched off that KubeVirt is about to restore, and has machines restored that somebody asks for',
     'snapshot.kubevirt.io',
     ['virtualmachinerestores'],
-    ['list'],
+    [...CACHE, 'create', 'delete'],
   ),
   grant(
     'restarts machines by deleting their instances, sets an annotation that makes KubeVirt create a pod again, and reads an instance to be sure that a guest is off before its disk is replaced',

@@ -53,8 +53,9 @@ function staysOurs(labels: readonly string[], more = ''): string {
 
 const IN_A_LAB = `namespaceObject.metadata.?labels['${LABELS.workspaceUid}'].hasValue()`
 const OF_A_LAB = staysOurs([LABELS.workspaceUid])
-/** A snapshot of a machine or volume, for a point in time that somebody asked for. */
-const OF_A_POINT = `object.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${workspaceSnapshot.kind}')`
+/** CEL: whether a snapshot or restore of a machine or volume is for a point in time that somebody asked for. */
+const ofAPoint = (object: string) =>
+  `${object}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/') && owner.kind == '${workspaceSnapshot.kind}')`
 const VM_OR_IMAGE = [LABELS.imageUid, LABELS.vmUid]
 /** An empty disk: with no volume that somebody has filled, and no source to be filled from. */
 const OF_A_MACHINE = [
@@ -206,16 +207,24 @@ export const CONFINED: readonly Confined[] = [
     expression: `${staysOurs(VM_OR_IMAGE)} && (${[
       "request.operation != 'CREATE'",
       `object.metadata.?labels['${LABELS.imageUid}'].hasValue()`,
-      `(${IN_A_LAB} && ${OF_A_POINT})`,
+      `(${IN_A_LAB} && ${ofAPoint('object')})`,
     ].join(' || ')})`,
     message: 'takes snapshots only of images, and of volumes of Workspaces in their namespaces',
     onlyIf: 'they are of an image, or of a WorkspaceSnapshot in the namespace of a Workspace',
   },
   {
     groups: { 'snapshot.kubevirt.io': ['virtualmachinesnapshots'] },
-    expression: `request.operation == 'CREATE' && ${IN_A_LAB} && ${OF_A_POINT}`,
+    expression: `request.operation == 'CREATE' && ${IN_A_LAB} && ${ofAPoint('object')}`,
     message: 'takes snapshots of machines only for WorkspaceSnapshots, in the namespaces of Workspaces',
     onlyIf: 'they are of a WorkspaceSnapshot, in the namespace of a Workspace. It changes and deletes none',
+  },
+  {
+    groups: { 'snapshot.kubevirt.io': ['virtualmachinerestores'] },
+    expression: `${IN_A_LAB} && [variables.before, variables.after].all(one, ${ofAPoint('one')}) && !variables.after.?spec.?patches.hasValue()`,
+    message:
+      'restores machines only from WorkspaceSnapshots, in the namespaces of Workspaces, and without patches of machines',
+    onlyIf:
+      'they are of a WorkspaceSnapshot, in the namespace of a Workspace. It patches no machine by one, and deletes only such',
   },
   {
     groups: { 'cdi.kubevirt.io': ['datavolumes', 'datasources'] },

@@ -24,7 +24,7 @@ export const WORKSPACE_AUTHOR = 'open-terrain-workspace-author'
 /** What the remedies in the status of a workspace ask its owners to do, in its namespace. */
 const OWNER_RULES: readonly AccessRule[] = [
   allow(GROUP, [virtualMachine.plural], [...READ, 'patch']),
-  allow(GROUP, [workspaceSnapshot.plural], [...READ, 'create', 'delete']),
+  allow(GROUP, [workspaceSnapshot.plural], [...READ, 'create', 'patch', 'delete']),
   allow('snapshot.kubevirt.io', ['virtualmachinesnapshots', 'virtualmachinerestores'], READ),
   allow('snapshot.storage.k8s.io', ['volumesnapshots'], READ),
   allow('', ['pods', 'pods/log', 'events', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'], READ),

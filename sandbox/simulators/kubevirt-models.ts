@@ -189,4 +189,21 @@ export interface MachineSnapshotStatus {
   readonly creationTime?: string
   readonly indications?: readonly string[]
   readonly conditions?: readonly Condition[]
+  readonly sourceUID?: string
+}
+
+/** KubeVirt's VirtualMachineRestore. */
+export interface MachineRestore extends KubeObject {
+  readonly spec: {
+    readonly target: { readonly name: string }
+    readonly virtualMachineSnapshotName: string
+    readonly targetReadinessPolicy?: string
+  }
+  readonly status?: MachineRestoreStatus
+}
+
+export interface MachineRestoreStatus {
+  readonly complete?: boolean
+  readonly restores?: readonly { readonly volumeName: string; readonly persistentVolumeClaim: string }[]
+  readonly conditions?: readonly Condition[]
 }

@@ -9,7 +9,7 @@ import { type Claim, isTerminating, ownedBy, ownerUid, uidOf } from './models.ts
 /** On a virtual machine, its claims and their DataVolumes: the restore that they come from, as `<name>-<uid>`, or its name. */
 export const LAST_RESTORE = 'restore.kubevirt.io/lastRestoreUID'
 const RESTORE_NAME = 'restore.kubevirt.io/name'
-/** Not a KubeVirt annotation: stands for the VirtualMachineRestore, since the sandbox has no objects of that kind. */
+/** Not a KubeVirt annotation: stands for a VirtualMachineRestore that is carried out. Of one in an object, `MachineRestores` writes it. */
 const RESTORE_REQUEST = 'sandbox.open-terrain.dev/restore'
 /** Between two steps, so that others can interfere. */
 const STEP_MS = 200
@@ -19,11 +19,27 @@ export interface RestoreRequest {
   readonly uid: string
   /** The claims keep their names: each is deleted, and created again from the snapshot. Otherwise, there are new claims. */
   readonly isInPlace: boolean
+  /** There is a VirtualMachineRestore: without it, the restore ends where it is. */
+  readonly isOfObject?: boolean
 }
 
 /** Returns a patch of KubeVirt's machine that does what the creation of a VirtualMachineRestore does. */
 export function restoreRequest(request: RestoreRequest): object {
   return { metadata: { annotations: { [RESTORE_REQUEST]: JSON.stringify(request) } } }
+}
+
+/** Reports whether a restore has written the spec of the machine. */
+export function isRestoredBy({ metadata }: KubeObject, request: RestoreRequest): boolean {
+  return metadata.annotations?.[LAST_RESTORE] === markOf(request)
+}
+
+/** Returns what the status of a restore says about a volume. */
+export function restoredClaimOf({ uid }: RestoreRequest, volumeName: string) {
+  return {
+    volumeName,
+    persistentVolumeClaim: `restore-${uid}-${volumeName}`,
+    volumeSnapshotName: `snapshot-of-${volumeName}`,
+  }
 }
 
 /** Reports whether the machine is to be restored, or is being restored. */
@@ -35,7 +51,7 @@ export function isToBeRestored({ metadata }: KubeObject): boolean {
  * KubeVirt's controller of VirtualMachineRestores: waits until the guest is off, makes claims from the snapshots, writes the volumes into the spec of the
  * virtual machine, and reports the restore in its status meanwhile. Every step follows from the state of the cluster.
  *
- * Not simulated: VirtualMachineSnapshots (a snapshot has the present spec), restores to another machine, and the policies for a guest that runs: it is
+ * Not simulated: what is in VirtualMachineSnapshots (a snapshot has the present spec), restores to another machine, and the policies for a guest that runs: it is
  * waited for.
  */
 export class Restores extends KubevirtController {
@@ -62,7 +78,8 @@ export class Restores extends KubevirtController {
     const { world } = this
     const { status, metadata } = machine
     const isDone = metadata.annotations?.[LAST_RESTORE] === markOf(request)
-    if (!isDone) {
+    const isWithdrawn = request.isOfObject === true && this.#objectOf(machine, request) === undefined
+    if (!isDone && !isWithdrawn) {
       if (world.instances.get(key) !== undefined) return undefined
       if (status?.restoreInProgress === undefined)
         return { name: 'begin', take: () => this.#note(machine, request.name) }
@@ -74,6 +91,11 @@ export class Restores extends KubevirtController {
     }
     if (status?.restoreInProgress !== undefined) return { name: 'end', take: () => this.#note(machine, undefined) }
     return { name: 'done', take: () => this.#forgetRequest(machine) }
+  }
+
+  #objectOf({ metadata }: Machine, { name, uid }: RestoreRequest) {
+    const found = this.world.machineRestores.get(`${metadata.namespace}/${name}`)
+    return found !== undefined && uidOf(found) === uid && !isTerminating(found) ? found : undefined
   }
 
   /** Returns the next step for one volume; undefined if its restored claim exists. */

@@ -48,7 +48,8 @@ export class MachineSnapshots extends KubevirtController {
     const failure = this.#failures.get(name)
     if (failure !== undefined)
       return { phase: 'Failed', readyToUse: false, conditions: [this.#says('Failure', true, failure)] }
-    if (this.world.machines.get(key) === undefined) {
+    const machine = this.world.machines.get(key)
+    if (machine === undefined) {
       if (status !== undefined) return this.#overdue(metadata)
       return {
         phase: 'InProgress',
@@ -62,6 +63,7 @@ export class MachineSnapshots extends KubevirtController {
       readyToUse: true,
       creationTime: this.world.timestamp(),
       indications: this.#indications(key),
+      sourceUID: uidOf(machine),
       conditions: [this.#says('Ready', true, 'Operation complete')],
     }
   }

@@ -3,6 +3,7 @@ import { ControllerLease } from './controller-lease.ts'
 import { type MachineFault, MachineFaults, type MachineScriptOptions, type MachineTarget } from './kubevirt-faults.ts'
 import { Instances } from './kubevirt-instances.ts'
 import { Launchers } from './kubevirt-launchers.ts'
+import { MachineRestores } from './kubevirt-machine-restores.ts'
 import { Machines } from './kubevirt-machines.ts'
 import { isLauncher } from './kubevirt-objects.ts'
 import type { KubevirtOptions } from './kubevirt-options.ts'
@@ -35,6 +36,7 @@ export class KubevirtSimulator {
   readonly #launchers: Launchers
   readonly #restores: Restores
   readonly #snapshots: MachineSnapshots
+  readonly #requests: MachineRestores
   readonly #lease: ControllerLease
   readonly #outages = new Outages()
 
@@ -48,12 +50,23 @@ export class KubevirtSimulator {
     this.#launchers = new Launchers(parts)
     this.#restores = new Restores(parts)
     this.#snapshots = new MachineSnapshots(parts)
-    world.machineSnapshots.onChange(({ key }) => this.#snapshots.worker.queue.add(key))
+    this.#requests = new MachineRestores(parts)
+    world.machineRestores.onChange(({ key, before, after }) => {
+      this.#requests.worker.queue.add(key)
+      const { metadata, spec } = after ?? before ?? {}
+      this.#restores.worker.queue.add(`${metadata?.namespace}/${spec?.target.name}`)
+    })
+    world.machineSnapshots.onChange(({ key }) => {
+      this.#snapshots.worker.queue.add(key)
+      for (const restore of world.machineRestores.keys()) this.#requests.worker.queue.add(restore)
+    })
     world.machines.onChange(({ key }) => {
+      this.#wakeRestoresOf(key)
       this.#machines.worker.queue.add(key)
       this.#restores.worker.queue.add(key)
     })
     world.instances.onChange(({ key, before, after }) => {
+      this.#wakeRestoresOf(key)
       this.#machines.worker.queue.add(key)
       this.#instances.worker.queue.add(key)
       this.#restores.worker.queue.add(key)
@@ -103,13 +116,18 @@ export class KubevirtSimulator {
     return this.#snapshots.fail(machine, reason)
   }
 
+  /** Restores of the machine with this name meet an error. Returns a function that ends it. */
+  failRestores(machine: string, reason: string): () => void {
+    return this.#requests.fail(machine, reason)
+  }
+
   async stop(): Promise<void> {
     this.#lease.stop()
     await Promise.all(this.#parts().map(({ worker }) => worker.stop()))
   }
 
   #parts() {
-    return [this.#machines, this.#instances, this.#launchers, this.#restores, this.#snapshots]
+    return [this.#machines, this.#instances, this.#launchers, this.#restores, this.#snapshots, this.#requests]
   }
 
   #wake(): void {
@@ -118,8 +136,14 @@ export class KubevirtSimulator {
       this.#restores.worker.queue.add(key)
     }
     for (const key of this.#world.machineSnapshots.keys()) this.#snapshots.worker.queue.add(key)
+    for (const key of this.#world.machineRestores.keys()) this.#requests.worker.queue.add(key)
     for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
     this.#wakeLaunchers(() => true)
+  }
+
+  #wakeRestoresOf(machine: string): void {
+    for (const { metadata, spec } of this.#world.machineRestores.values())
+      if (`${metadata.namespace}/${spec.target.name}` === machine) this.#requests.worker.queue.add(keyOf(metadata))
   }
 
   #wakeUsersOf(claim: string): void {

@@ -19,6 +19,7 @@ import {
   type Instance,
   type InstanceSpec,
   type Machine,
+  type MachineRestore,
   type MachineSnapshot,
 } from './kubevirt-models.ts'
 import {
@@ -87,6 +88,7 @@ export class World {
   readonly machines = new Store<Machine>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec.template.spec))
   readonly instances = new Store<Instance>().index(BY_CLAIM, ({ metadata, spec }) => within(metadata, spec))
   readonly machineSnapshots = new Store<MachineSnapshot>()
+  readonly machineRestores = new Store<MachineRestore>()
   readonly secrets = new Store<Secret>()
   readonly configMaps = new Store<KubeObject>()
   readonly nodes = new Store<Node>()
@@ -122,6 +124,7 @@ export class World {
       this.#watch(types.KUBEVIRT_VIRTUAL_MACHINE, this.machines),
       this.#watch(types.VIRTUAL_MACHINE_INSTANCE, this.instances),
       this.#watch(types.VIRTUAL_MACHINE_SNAPSHOT, this.machineSnapshots),
+      this.#watch(types.VIRTUAL_MACHINE_RESTORE, this.machineRestores),
       this.#watch(types.SECRET, this.secrets, undefined, withKeys),
       // Only the existence of these objects matters.
       this.#watch(types.CONFIG_MAP, this.configMaps, { metadataOnly: true }),

@@ -1,4 +1,4 @@
-import type { WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
 import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from './kinds.ts'
 import type { World } from './world.ts'
 import { WorldObjects } from './world-objects.ts'
@@ -19,6 +19,21 @@ export class WorkspaceSnapshots extends WorldObjects<WorkspaceSnapshot> {
       name,
       `${phase}, ${reason}`,
       ({ status }) => status?.phase === phase && status.reason === reason,
+    )
+  }
+
+  /** Somebody asks for a restore, of the machines alone unless they say something else. */
+  async restore(name: string, value: string, scope: string | null = 'Machines'): Promise<void> {
+    const annotations = { [ANNOTATIONS.restoreRequestedAt]: value, [ANNOTATIONS.restoreScope]: scope }
+    await this.patchObject(name, { metadata: { annotations } })
+  }
+
+  /** @param text a part of its message */
+  async untilRestored(name: string, phase: string, text: string): Promise<WorkspaceSnapshot> {
+    return await this.until(
+      name,
+      `restore ${phase}, ${text}`,
+      ({ status }) => status?.restore?.phase === phase && status.restore.message.includes(text),
     )
   }
 

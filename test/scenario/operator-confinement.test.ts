@@ -68,6 +68,15 @@ const machineSnapshot = (metadata: object) => ({
   metadata,
   spec: { source: { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'any' } },
 })
+const machineRestore = (metadata: object, patches?: readonly string[]) => ({
+  ...typed('snapshot.kubevirt.io/v1beta1', 'VirtualMachineRestore'),
+  metadata,
+  spec: {
+    target: { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'any' },
+    virtualMachineSnapshotName: 'any',
+    ...(patches !== undefined && { patches }),
+  },
+})
 const volumeSnapshot = (metadata: object) => ({
   ...typed('snapshot.storage.k8s.io/v1', 'VolumeSnapshot'),
   metadata,
@@ -426,6 +435,24 @@ const REFUSED: readonly Attempt[] = [
     () => machineSnapshot(ofLab('any')),
   ],
   [
+    'restore a machine of others',
+    'POST',
+    inTeam(MACHINE_SNAPSHOTS, 'virtualmachinerestores'),
+    () => machineRestore(ofPoint('any')),
+  ],
+  [
+    'restore a machine of a lab for nobody',
+    'POST',
+    inLab(MACHINE_SNAPSHOTS, 'virtualmachinerestores'),
+    () => machineRestore(ofLab('any')),
+  ],
+  [
+    'patch a machine of a lab by a restore',
+    'POST',
+    inLab(MACHINE_SNAPSHOTS, 'virtualmachinerestores'),
+    () => machineRestore(ofPoint('any'), ['{}']),
+  ],
+  [
     'take a snapshot of a volume of others',
     'POST',
     inTeam(VOLUME_SNAPSHOTS, 'volumesnapshots'),
@@ -479,6 +506,12 @@ const LET_THROUGH: readonly Attempt[] = [
     'POST',
     inLab(MACHINE_SNAPSHOTS, 'virtualmachinesnapshots'),
     () => machineSnapshot(ofPoint('any')),
+  ],
+  [
+    'a restore of a machine of a lab',
+    'POST',
+    inLab(MACHINE_SNAPSHOTS, 'virtualmachinerestores'),
+    () => machineRestore(ofPoint('any')),
   ],
   [
     'a snapshot of a volume of a lab',

@@ -1,7 +1,16 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import {
+  KUBEVIRT_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_RESTORE,
+  VIRTUAL_MACHINE_SNAPSHOT,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
+import type { Machine } from '../../sandbox/simulators/kubevirt-models.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { conditionOf, WORKSPACE_SNAPSHOT } from '../harness/kinds.ts'
+import { Machines } from '../harness/machines.ts'
 import { WorkspaceSnapshots } from '../harness/workspace-snapshots.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 
@@ -61,6 +70,64 @@ describe('a point in time of a workspace', () => {
 
     await workspaces.delete(namespace)
     expect(points.get('after-exam')).toBeUndefined()
+    await world.finish()
+  })
+})
+
+describe('a restore of a point in time', () => {
+  it('is refused while the lab is on, and puts the machines of one that is off back, which a reset replaces again', async () => {
+    await using workspaces = await Workspaces.start(cluster(), { resetGrace: '0s' })
+    const { world } = workspaces
+    const { client } = world
+    const { metadata } = await workspaces.deploy('lab', LAB as typeof DEPLOYED)
+    const namespace = metadata.name
+    const names = LAB.vms.map(({ name }) => name)
+    const machines = new Machines(world, namespace)
+    const points = new WorkspaceSnapshots(world, namespace)
+    const kubevirtOf = async (name: string) => await client.get<Machine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name })
+    const rootOf = async (name: string) => (await kubevirtOf(name)).spec.template.spec.volumes?.[0]
+    const interfacesOf = async (name: string) => (await kubevirtOf(name)).spec.template.spec.domain?.devices?.interfaces
+    await points.create('before-exam')
+    await points.untilStand('before-exam', 'Succeeded', 'Taken')
+    const interfaces = await Promise.all(names.map(interfacesOf))
+
+    await points.restore('before-exam', 'while it runs')
+    const running = await points.untilRestored('before-exam', 'Refused', 'switched off')
+    expect(running.status?.restore?.message).toContain('set its spec.powerState to Halted')
+    await workspaces.patch(namespace, { powerState: 'Halted' })
+    await workspaces.untilReason(namespace, 'Halted')
+    await points.restore('before-exam', 'with the volumes', null)
+    await points.untilRestored('before-exam', 'Refused', 'the operator does not restore volumes')
+    expect((await client.list(VIRTUAL_MACHINE_RESTORE, { namespace })).items).toEqual([])
+
+    await points.restore('before-exam', 'the machines')
+    const done = await points.untilRestored('before-exam', 'Succeeded', 'start from their restored disks')
+    const members = done.status?.restore?.members ?? []
+    expect(members.map(({ name, phase }) => [name, phase])).toEqual(names.map((name) => [name, 'Succeeded']))
+    for (const { name, claim } of members)
+      expect(await rootOf(name)).toEqual({ name: 'rootdisk', persistentVolumeClaim: { claimName: claim } })
+    await expect.poll(async () => (await client.list(VIRTUAL_MACHINE_RESTORE, { namespace })).items).toEqual([])
+
+    await workspaces.patch(namespace, { powerState: 'Running' })
+    await workspaces.untilReady(namespace)
+    for (const { name, claim = '' } of members) {
+      const vm = await machines.until(name, 'restored', (one) => conditionOf(one, 'DiskRestored') !== undefined)
+      expect(vm.status?.restoredClaim).toBe(claim)
+      expect(await rootOf(name)).toEqual({ name: 'rootdisk', persistentVolumeClaim: { claimName: claim } })
+    }
+    expect(await Promise.all(names.map(interfacesOf))).toEqual(interfaces)
+
+    const annotations = { [ANNOTATIONS.resetRequestedAt]: '2026-01-02T12:00:00Z' }
+    await client.mergePatch(virtualMachine, { namespace, name: VICTIM.name }, { metadata: { annotations } })
+    const root = `${VICTIM.name}-root-g2`
+    await machines.until(
+      VICTIM.name,
+      'reset',
+      ({ status }) => status?.clone?.name === root && status.diskUID !== undefined,
+    )
+    await machines.untilReady(VICTIM.name, 'Running')
+    expect(await rootOf(VICTIM.name)).toEqual({ name: 'rootdisk', dataVolume: { name: root } })
+    await workspaces.delete(namespace)
     await world.finish()
   })
 })

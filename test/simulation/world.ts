@@ -48,6 +48,7 @@ const LEFT: readonly ResourceType[] = [
   types.PERSISTENT_VOLUME_CLAIM,
   types.VOLUME_SNAPSHOT,
   types.VIRTUAL_MACHINE_SNAPSHOT,
+  types.VIRTUAL_MACHINE_RESTORE,
   types.DATA_SOURCE,
   types.POD,
   types.SECRET,

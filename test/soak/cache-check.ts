@@ -25,6 +25,7 @@ const CACHED: readonly (readonly [ResourceType, Selection])[] = [
   [types.POD, { labelSelector: LABELS.imageUid }],
   [types.VOLUME_SNAPSHOT, {}],
   [types.VIRTUAL_MACHINE_SNAPSHOT, {}],
+  [types.VIRTUAL_MACHINE_RESTORE, {}],
   [types.DATA_SOURCE, {}],
   [types.KUBEVIRT_VIRTUAL_MACHINE, {}],
   [types.VIRTUAL_MACHINE_INSTANCE, {}],

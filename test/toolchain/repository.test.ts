@@ -39,6 +39,7 @@ it('has small CRDs of its own for what it uses of CDI, snapshots, KubeVirt and M
     'datasources.cdi.kubevirt.io',
     'storageprofiles.cdi.kubevirt.io',
     'virtualmachinesnapshots.snapshot.kubevirt.io',
+    'virtualmachinerestores.snapshot.kubevirt.io',
     'virtualmachines.kubevirt.io',
     'virtualmachineinstances.kubevirt.io',
     'network-attachment-definitions.k8s.cni.cncf.io',

@@ -7,9 +7,6 @@ import { VIRTUAL_MACHINE_RESTORE } from '../../kube/resource-types.ts'
 import type { MachineCaches } from './caches.ts'
 import type { MachineView, Restoring } from './world.ts'
 
-/** The text of the condition Progressing while KubeVirt waits for a guest to stop. */
-const WAITS = 'Waiting for target to be ready'
-
 /**
  * Returns the restore that has switched a machine off and is about to begin, by a live list: KubeVirt's machine shows a restore only when it has
  * begun. The list is read only when somebody else has switched the machine off, before it is switched on again. Returns undefined if there is none, if the
@@ -37,14 +34,15 @@ export async function waitingRestoreOf(
   }
 }
 
-/** A restore that has met an error does not begin by itself. One with another policy waits until people have switched the machine off. */
+/**
+ * One that has met an error is tried again by KubeVirt, which stops the guest each time that it sees one: a guest that is started meanwhile is stopped again.
+ * One with another policy waits until people have switched the machine off.
+ */
 function isAboutToRestore(restore: KubeObject, machine: string): boolean {
   const { spec, status }: Raw = restore
   const conditions: Raw[] = status?.conditions ?? []
-  const isTrue = (type: string) => conditions.some((one) => one.type === type && one.status === 'True')
-  const progressing = conditions.find(({ type }) => type === 'Progressing')
-  const hasError = progressing?.status === 'False' && ![progressing.reason, progressing.message].includes(WAITS)
+  const hasFailed = conditions.some(({ type, status: is }) => type === 'Failure' && is === 'True')
   const isOfIt = spec?.target?.kind === 'VirtualMachine' && spec.target.name === machine
-  const isOver = status?.complete === true || isTrue('Failure') || isTerminating(restore)
-  return isOfIt && spec.targetReadinessPolicy === 'StopTarget' && !hasError && !isOver
+  const isOver = status?.complete === true || hasFailed || isTerminating(restore)
+  return isOfIt && spec.targetReadinessPolicy === 'StopTarget' && !isOver
 }

@@ -1,15 +1,18 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   parseWorkspaceSnapshotSpec,
+  type VirtualMachineStatus,
   type WorkspaceSnapshotSpec,
+  type WorkspaceStatus,
   workspaceSnapshot,
 } from '@open-terrain/constructs/operator'
 import { BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { ownKind } from '../../cluster/own-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
-import { VIRTUAL_MACHINE_SNAPSHOT } from '../../kube/resource-types.ts'
+import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import { type MachineSnapshotView, viewMachineSnapshot } from './views.ts'
+import { type MachineRestoreView, type MachineSnapshotView, viewMachineRestore, viewMachineSnapshot } from './views.ts'
 import type { WorkspaceSnapshotView } from './world.ts'
 
 export const WORKSPACE_SNAPSHOT: ResourceType = workspaceSnapshot
@@ -18,7 +21,7 @@ const OWN = ownKind<WorkspaceSnapshotView, WorkspaceSnapshotSpec>({
   type: WORKSPACE_SNAPSHOT,
   parse: parseWorkspaceSnapshotSpec,
   max: 10_000,
-  matters: {},
+  matters: { annotations: [ANNOTATIONS.restoreRequestedAt, ANNOTATIONS.restoreScope] },
   references: () => ({}),
 })
 
@@ -26,19 +29,32 @@ export const { view: viewWorkspaceSnapshot, parsed: parsedWorkspaceSnapshotSpec 
 
 /** What others keep, and points in time are made of. */
 export interface LabCaches {
-  readonly workspaces: Readable<KubeObject>
+  readonly workspaces: Readable<KubeObject & { readonly status: Partial<Pick<WorkspaceStatus, 'phase' | 'reason'>> }>
   /** Open Terrain's machines. */
-  readonly machines: Readable<KubeObject> & {
-    find(index: typeof BY_NAMESPACE, namespace: string): readonly KubeObject[]
+  readonly machines: Readable<LabMachine> & {
+    find(index: typeof BY_NAMESPACE, namespace: string): readonly LabMachine[]
   }
   /** Those of KubeVirt. */
-  readonly kubevirt: Readable<KubeObject>
+  readonly kubevirt: Readable<KubeVirtMachine>
+}
+
+interface LabMachine extends KubeObject {
+  readonly status: Pick<VirtualMachineStatus, 'replacement'>
+}
+
+interface KubeVirtMachine extends KubeObject {
+  readonly printableStatus: string
+  readonly runStrategy: string
+  readonly restoreInProgress: string
+  readonly lastRestore: string
+  readonly rootClaim: string
 }
 
 /** All caches that decisions about WorkspaceSnapshots use. */
 export class WorkspaceSnapshotCaches {
   readonly snapshots = new Store<WorkspaceSnapshotView>().index(BY_NAMESPACE, byNamespace)
   readonly machineSnapshots = new Store<MachineSnapshotView>()
+  readonly machineRestores = new Store<MachineRestoreView>()
   readonly lab: LabCaches
   readonly cluster: Pick<ClusterCaches, 'claims' | 'snapshots' | 'namespaces'>
   readonly reflectors: Reflectors
@@ -49,16 +65,26 @@ export class WorkspaceSnapshotCaches {
     this.cluster = cluster
     OWN.keepIn(this.snapshots, reflectors)
     reflectors.add(VIRTUAL_MACHINE_SNAPSHOT, this.machineSnapshots, viewMachineSnapshot, { onDemand: true })
-    this.snapshots.onChange(() => reflectors.need([VIRTUAL_MACHINE_SNAPSHOT]))
+    reflectors.add(VIRTUAL_MACHINE_RESTORE, this.machineRestores, viewMachineRestore, { onDemand: true })
+    this.snapshots.onChange(({ after }) => reflectors.need(after === undefined ? [] : kindsFor(after)))
   }
 
-  /** Reports whether these caches are complete. KubeVirt's snapshots are read only once a WorkspaceSnapshot exists. */
-  get isComplete(): boolean {
-    return this.reflectors.areComplete([VIRTUAL_MACHINE_SNAPSHOT])
+  /**
+   * Reports whether the caches for a WorkspaceSnapshot are complete. KubeVirt's snapshots are read only once a WorkspaceSnapshot exists, and its restores once
+   * somebody asks for one.
+   */
+  isCompleteFor(snapshot: WorkspaceSnapshotView): boolean {
+    return this.reflectors.areComplete(kindsFor(snapshot))
   }
 
   /** Returns the Workspace of a namespace, which has its name. */
-  workspaceOf(namespace: string): KubeObject | undefined {
+  workspaceOf(namespace: string): ReturnType<LabCaches['workspaces']['get']> {
     return this.lab.workspaces.get(keyOf({ name: namespace }))
   }
+}
+
+function kindsFor({ metadata, status }: WorkspaceSnapshotView): readonly ResourceType[] {
+  const isAsked = metadata.annotations?.[ANNOTATIONS.restoreRequestedAt] !== undefined
+  const hasRestores = isAsked || status.restore !== undefined
+  return hasRestores ? [VIRTUAL_MACHINE_SNAPSHOT, VIRTUAL_MACHINE_RESTORE] : [VIRTUAL_MACHINE_SNAPSHOT]
 }

@@ -3,7 +3,7 @@ import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
 import { isTerminating, type KubeObject, namespaceOf } from '../../kube/kube-object.ts'
-import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -38,6 +38,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       children: [
         { type: VIRTUAL_MACHINE_SNAPSHOT, propagationPolicy: 'Background' },
         { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
+        { type: VIRTUAL_MACHINE_RESTORE, propagationPolicy: 'Background' },
       ],
       areChildrenApart: true,
       store: caches.snapshots,
@@ -45,7 +46,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       gauges: phases,
       states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
       plan: (snapshot) => {
-        if (!caches.isComplete) return undefined
+        if (!caches.isCompleteFor(snapshot)) return undefined
         const refusal = refusals.of(snapshot.metadata.uid ?? '')
         const world = observeWorkspaceSnapshot(snapshot, caches, policy().workspaceSnapshotLimit, refusal)
         return planWorkspaceSnapshot(world, clock.now())
@@ -61,12 +62,16 @@ function isWaiting({ status }: WorkspaceSnapshotView): boolean {
   return status.members === undefined
 }
 
+function isRestored({ status }: WorkspaceSnapshotView): boolean {
+  return status.restore?.phase === 'InProgress'
+}
+
 function queueWaiting({ snapshots }: WorkspaceSnapshotCaches, queue: WorkQueue): void {
   triggersOf(snapshots, (key) => queue.add(key)).all([...snapshots.values()].filter(isWaiting))
 }
 
 function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
-  const { snapshots, machineSnapshots, lab, cluster, reflectors } = caches
+  const { snapshots, machineSnapshots, machineRestores, lab, cluster, reflectors } = caches
   const { all, refersTo } = triggersOf(snapshots, (key) => queue.add(key))
   const inNamespace = (namespace: string) => snapshots.find(BY_NAMESPACE, namespace)
   const within = whenContentChanged(({ key }: Change<KubeObject>) => all(inNamespace(namespaceOf(key))))
@@ -75,10 +80,13 @@ function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
     store.onChange(({ key, before, after }) => {
       if (!isSame(about(before), about(after))) all(inNamespace(namespaceOf(key)).filter(isWaiting))
     })
+  /** The state of KubeVirt's machines matters while they are restored. */
+  const restored = ({ key }: Change<KubeObject>) => all(inNamespace(namespaceOf(key)).filter(isRestored))
   return [
     // One that is gone, or begins, concerns those that wait for it.
     snapshots.onChange(({ key }) => all(inNamespace(namespaceOf(key)).filter(isWaiting))),
     machineSnapshots.onChange(within),
+    machineRestores.onChange(within),
     cluster.snapshots.onChange(within),
     refersTo(cluster.namespaces, BY_NAMESPACE, isTerminating),
     lab.workspaces.onChange(({ key, before, after }) => {
@@ -86,6 +94,7 @@ function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
     }),
     waitingFor(lab.machines, existence),
     waitingFor(lab.kubevirt, existence),
+    lab.kubevirt.onChange(whenContentChanged(restored)),
     waitingFor(cluster.claims, (claim) => [existence(claim), claim?.phase]),
     reflectors.onInstalled(() => all(snapshots.values())),
   ]

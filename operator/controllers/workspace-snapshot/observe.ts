@@ -1,3 +1,4 @@
+import { LABELS } from '@open-terrain/constructs'
 import { vmChildNames } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
@@ -5,10 +6,18 @@ import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import type { SnapshotView } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import { parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
-import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
+import type {
+  FoundRestore,
+  FoundSnapshot,
+  MemberOfLab,
+  RestoreTarget,
+  RestoreWorld,
+  WorkspaceSnapshotView,
+  WorkspaceSnapshotWorld,
+} from './world.ts'
 
 /** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
 export function observeWorkspaceSnapshot(
@@ -36,8 +45,67 @@ export function observeWorkspaceSnapshot(
     ],
     ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot)).length,
     limit,
+    restore: restoreOfLab(snapshot, workspace, caches),
     refusal,
   }
+}
+
+function restoreOfLab(
+  snapshot: WorkspaceSnapshotView,
+  workspace: ReturnType<WorkspaceSnapshotCaches['workspaceOf']>,
+  caches: WorkspaceSnapshotCaches,
+): RestoreWorld {
+  const { namespace = '', uid } = snapshot.metadata
+  const { snapshots, reflectors } = caches
+  const { phase, reason } = workspace?.status ?? {}
+  const other = snapshots
+    .find(BY_NAMESPACE, namespace)
+    .find(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
+  return {
+    isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),
+    isLabOff: phase === 'Ready' && (reason === 'Halted' || reason === 'Expired'),
+    targets: workspace === undefined ? {} : targetsOf(workspace, caches),
+    found: restoresOf(snapshot, caches),
+    other: other?.metadata.name,
+  }
+}
+
+function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+  const { name: namespace } = workspace.metadata
+  const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace)).filter(
+    (one) => !isTerminating(one),
+  )
+  const targets = machines.map((machine): [string, RestoreTarget] => {
+    const { name } = machine.metadata
+    const isReplaced = machine.status.replacement !== undefined
+    const found = lab.kubevirt.get(keyOf({ namespace, name: vmChildNames(name).machine }))
+    if (found === undefined || isTerminating(found) || !isChildOf(found, machine))
+      return [name, { isReplaced, kubevirt: undefined }]
+    const { printableStatus, runStrategy, restoreInProgress, lastRestore, rootClaim } = found
+    const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
+    return [name, { isReplaced, kubevirt: { object: found, isOff, restoreInProgress, lastRestore, rootClaim } }]
+  })
+  return Object.fromEntries(targets)
+}
+
+function restoresOf(
+  snapshot: WorkspaceSnapshotView,
+  { machineRestores }: WorkspaceSnapshotCaches,
+): Record<string, FoundRestore> {
+  const { namespace = '' } = snapshot.metadata
+  const entries = (snapshot.status.restore?.members ?? []).flatMap(({ restore: name }) => {
+    const found = machineRestores.get(keyOf({ namespace, name }))
+    if (found === undefined) return []
+    const { isComplete, hasFailed, trouble, claim } = found
+    const state = { isComplete, hasFailed, text: trouble, claim }
+    return [
+      [
+        name,
+        { object: found, isOurs: isChildOf(found, snapshot), isTerminating: isTerminating(found), ...state },
+      ] as const,
+    ]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Reports whether another snapshot of the workspace is taken, or waits for longer. Those of one second are in the order of their names. */
@@ -97,7 +165,7 @@ function foundOf(snapshot: WorkspaceSnapshotView, caches: WorkspaceSnapshotCache
 }
 
 function foundMachine(found: MachineSnapshotView, owner: WorkspaceSnapshotView): FoundSnapshot {
-  const { phase, isReady, trouble, indications, excluded, time } = found
+  const { phase, isReady, trouble, indications, excluded, time, sourceUid } = found
   return {
     ...commonOf(found, owner),
     isReady,
@@ -106,6 +174,7 @@ function foundMachine(found: MachineSnapshotView, owner: WorkspaceSnapshotView):
     // KubeVirt writes the indications before the snapshot is taken.
     ...(isReady && { consistency: indications === '' ? 'Offline' : indications }),
     time: timeOf(time),
+    ...(sourceUid !== undefined && { sourceUid }),
   }
 }
 
@@ -122,7 +191,13 @@ function foundVolume(found: SnapshotView, owner: WorkspaceSnapshotView): FoundSn
 
 function commonOf(found: KubeObject, owner: WorkspaceSnapshotView) {
   const createdMs = fromTime(found.metadata.creationTimestamp)
-  return { isOurs: isChildOf(found, owner), isTerminating: isTerminating(found), createdMs }
+  const workspaceUid = found.metadata.labels?.[LABELS.workspaceUid]
+  return {
+    isOurs: isChildOf(found, owner),
+    isTerminating: isTerminating(found),
+    createdMs,
+    ...(workspaceUid !== undefined && { workspaceUid }),
+  }
 }
 
 /** The API server refuses a status with a text that is no time. */

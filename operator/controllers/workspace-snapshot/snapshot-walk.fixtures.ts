@@ -1,9 +1,17 @@
-import type { WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
 import { parseWorkspaceSnapshotSpec } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
-import type { FoundSnapshot, MemberOfLab, WorkspaceSnapshotView, WorkspaceSnapshotWorld } from './world.ts'
+import type {
+  FoundRestore,
+  FoundSnapshot,
+  MemberOfLab,
+  RestoreTarget,
+  RestoreWorld,
+  WorkspaceSnapshotView,
+  WorkspaceSnapshotWorld,
+} from './world.ts'
 
 export const NOW = Date.parse('2026-01-31T12:00:00Z')
 
@@ -13,11 +21,26 @@ export const LAB: readonly MemberOfLab[] = [
   { kind: 'Volume', name: 'loot', hasDisk: true },
 ]
 
+const TARGETS = Object.fromEntries(['attacker', 'victim'].map((name) => [name, targetNamed(name)]))
+
+function targetNamed(name: string): RestoreTarget {
+  const metadata = { name, namespace: 'lab', uid: `uid-${name}`, resourceVersion: '1' }
+  const object = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata }
+  return {
+    isReplaced: false,
+    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '' },
+  }
+}
+
 /** A WorkspaceSnapshot whose plans are carried out, one by one, in a world that the test changes. */
 export class SnapshotWalk {
   /** By name. */
   readonly found: Record<string, FoundSnapshot> = {}
   readonly created: string[] = []
+  /** VirtualMachineRestores that were created, and that were deleted. */
+  readonly restores: string[] = []
+  readonly removed: string[] = []
+  readonly events: string[] = []
   now = NOW
   world: Omit<WorkspaceSnapshotWorld, 'snapshot' | 'spec' | 'found'> = {
     namespaceTerminating: false,
@@ -26,6 +49,7 @@ export class SnapshotWalk {
     notServed: [],
     ahead: 0,
     limit: 3,
+    restore: { isServed: true, isLabOff: true, targets: TARGETS, found: {}, other: undefined },
     refusal: undefined,
   }
   snapshot: WorkspaceSnapshotView
@@ -60,24 +84,71 @@ export class SnapshotWalk {
     return planWorkspaceSnapshot({ ...this.world, snapshot, spec, found }, this.now)
   }
 
-  /** Carries out one plan: the status, then children up to `writes` writes in total. Returns the number of writes. */
+  /** Carries out one plan: the status, then children and removals, up to `writes` writes in total. Returns the number of writes. */
   step(writes = Number.POSITIVE_INFINITY): number {
-    const { status, apply } = this.plan()
-    let left = writes
-    if (snapshotThrottleOf(this.snapshot.status, status).isStatusDue && left > 0) {
-      this.snapshot = { ...this.snapshot, status }
-      left -= 1
-    }
-    for (const child of apply.slice(0, left)) this.#create(child)
-    return Number.isFinite(writes) ? writes - left + Math.min(apply.length, left) : apply.length
+    const { status, apply, applyIf = [], remove, events } = this.plan()
+    const isDue = snapshotThrottleOf(this.snapshot.status, status).isStatusDue
+    const work = [
+      ...(isDue ? [() => this.#write(status, events)] : []),
+      ...[...apply, ...applyIf.map(({ wanted }) => wanted)].map((child) => () => this.#create(child)),
+      ...remove.map(
+        ({ name }) =>
+          () =>
+            this.#remove(name),
+      ),
+    ].slice(0, writes)
+    for (const one of work) one()
+    return work.length
+  }
+
+  #write(status: WorkspaceSnapshotView['status'], events: WorkspaceSnapshotPlan['events']): void {
+    this.snapshot = { ...this.snapshot, status }
+    this.events.push(...events.map(({ type, reason }) => `${type} ${reason}`))
+  }
+
+  /** Somebody annotates the WorkspaceSnapshot. */
+  annotate(annotations: Readonly<Record<string, string>>): void {
+    const { metadata } = this.snapshot
+    const all = { ...metadata.annotations, ...annotations }
+    this.snapshot = { ...this.snapshot, metadata: { ...metadata, annotations: all } }
+  }
+
+  /** Somebody asks for a restore of the machines. */
+  ask(value: string): void {
+    this.annotate({ [ANNOTATIONS.restoreRequestedAt]: value, [ANNOTATIONS.restoreScope]: 'Machines' })
+  }
+
+  /** Changes what is seen of restores. */
+  see(facts: Partial<RestoreWorld>): void {
+    this.world = { ...this.world, restore: { ...this.world.restore, ...facts } }
+  }
+
+  seeMachine(name: string, facts: Partial<NonNullable<RestoreTarget['kubevirt']>>): void {
+    const { targets } = this.world.restore
+    const before = targets[name]?.kubevirt
+    if (before === undefined) throw new Error(`there is no machine ${name}`)
+    this.see({ targets: { ...targets, [name]: { isReplaced: false, kubevirt: { ...before, ...facts } } } })
+  }
+
+  /** What KubeVirt says of the restore of a machine. */
+  sayOfRestore(machine: string, facts: Partial<FoundRestore>): void {
+    const { found } = this.world.restore
+    const name = this.status.restore?.members?.find((one) => one.name === machine)?.restore ?? ''
+    const before = found[name]
+    if (before === undefined) throw new Error(`VirtualMachineRestore ${name} does not exist`)
+    this.see({ found: { ...found, [name]: { ...before, ...facts } } })
+  }
+
+  /** Phase of the restore, and of each machine in it. */
+  get restored(): string {
+    const { phase, members = [] } = this.status.restore ?? {}
+    return [phase, ...members.map((one) => `${one.name} ${one.phase}`)].join(', ')
   }
 
   /** Carries out plans until they change nothing. */
   settle(): void {
     for (let round = 0; round < 10; round += 1) {
-      const before = [this.snapshot.status, this.created.length]
-      this.step()
-      if (before[0] === this.snapshot.status && before[1] === this.created.length) return
+      if (this.step() === 0) return
     }
     throw new Error('the plans do not come to an end')
   }
@@ -96,10 +167,30 @@ export class SnapshotWalk {
     return name
   }
 
-  #create({ kind, metadata: { name } }: KubeObject): void {
+  #create(object: KubeObject): void {
+    const { kind, metadata } = object
+    const { name } = metadata
+    if (kind === 'VirtualMachineRestore') {
+      this.restores.push(name)
+      const seen = { ...object, metadata: { ...metadata, uid: `uid-${name}`, resourceVersion: '1' } }
+      const facts = { isOurs: true, isTerminating: false, isComplete: false, hasFailed: false, text: '', claim: '' }
+      this.see({ found: { ...this.world.restore.found, [name]: { object: seen, ...facts } } })
+      return
+    }
     if (this.found[name] !== undefined) throw new Error(`${name} exists`)
     this.created.push(`${kind} ${name}`)
     const facts = { isOurs: true, isTerminating: false, isReady: false, hasFailed: false, text: '' }
-    this.found[name] = { ...facts, createdMs: this.now }
+    const of = kind === 'VirtualMachineSnapshot' && { sourceUid: `uid-${sourceIn(object)}` }
+    this.found[name] = { ...facts, createdMs: this.now, workspaceUid: 'uid-lab', ...of }
   }
+
+  #remove(name: string): void {
+    this.removed.push(name)
+    const { [name]: _gone, ...found } = this.world.restore.found
+    this.see({ found })
+  }
+}
+
+function sourceIn(object: KubeObject): string {
+  return (object as KubeObject & { readonly spec: { readonly source: { readonly name: string } } }).spec.source.name
 }

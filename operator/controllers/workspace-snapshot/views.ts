@@ -1,3 +1,5 @@
+import { LABELS } from '@open-terrain/constructs'
+import { ROOT_DISK } from '@open-terrain/constructs/operator'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject, Raw } from '../../kube/kube-object.ts'
 import { upTo } from '../../runtime/foreign.ts'
@@ -13,6 +15,18 @@ export interface MachineSnapshotView extends KubeObject {
   /** Names of the volumes that are not in it, separated by commas; empty if all are. */
   readonly excluded: string
   readonly time: string | undefined
+  /** Uid of the machine that it is of; undefined until KubeVirt has looked at it. */
+  readonly sourceUid: string | undefined
+}
+
+/** KubeVirt's VirtualMachineRestore. */
+export interface MachineRestoreView extends KubeObject {
+  readonly isComplete: boolean
+  readonly hasFailed: boolean
+  /** What holds it up, or why it has failed; empty if it says neither. */
+  readonly trouble: string
+  /** Name of the claim of the restored root disk; empty until it is known. */
+  readonly claim: string
 }
 
 const TEXT_MAX = 1_024
@@ -24,20 +38,41 @@ export function viewMachineSnapshot(object: KubeObject): MachineSnapshotView {
   return {
     apiVersion,
     kind,
-    metadata: keptMetadata(metadata),
+    metadata: keptMetadata(metadata, { labels: [LABELS.workspaceUid] }),
     phase: upTo(64, status?.phase),
     isReady: status?.readyToUse === true,
     trouble: upTo(TEXT_MAX, troubleIn(status)),
     indications: upTo(LIST_MAX, (status?.indications ?? []).join(',')),
     excluded: upTo(LIST_MAX, (status?.snapshotVolumes?.excludedVolumes ?? []).join(', ')),
     time: status?.creationTime === undefined ? undefined : upTo(64, status.creationTime),
+    sourceUid: status?.sourceUID === undefined ? undefined : upTo(64, status.sourceUID),
   }
+}
+
+export function viewMachineRestore(object: KubeObject): MachineRestoreView {
+  const { status }: Raw = object
+  const { apiVersion, kind, metadata } = object
+  const restores: Raw[] = status?.restores ?? []
+  const isComplete = status?.complete === true
+  return {
+    apiVersion,
+    kind,
+    metadata: keptMetadata(metadata),
+    isComplete,
+    hasFailed: conditionsIn(status).some(({ type, status: is }) => type === 'Failure' && is === 'True'),
+    trouble: isComplete ? '' : upTo(TEXT_MAX, troubleIn(status)),
+    claim: upTo(LIST_MAX, restores.find(({ volumeName }) => volumeName === ROOT_DISK)?.persistentVolumeClaim),
+  }
+}
+
+function conditionsIn(status: Raw): Raw[] {
+  return status?.conditions ?? []
 }
 
 /** KubeVirt writes the texts of these conditions into their reasons. */
 function troubleIn(status: Raw): unknown {
   if (status?.error?.message) return status.error.message
-  const conditions: Raw[] = status?.conditions ?? []
+  const conditions = conditionsIn(status)
   const found = [
     conditions.find(({ type, status: is }) => type === 'Failure' && is === 'True'),
     conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False'),

@@ -4,6 +4,7 @@ import type {
   WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
 import type { OwnView } from '../../cluster/own-view.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
 
 /** A WorkspaceSnapshot as its cache keeps it. */
 export interface WorkspaceSnapshotView extends OwnView {
@@ -31,6 +32,57 @@ export interface FoundSnapshot {
   readonly time?: string | undefined
   /** When it was created, in ms. */
   readonly createdMs: number | undefined
+  /** Uid of KubeVirt's machine that it is of; undefined for volumes, and while nothing is known. */
+  readonly sourceUid?: string | undefined
+  /** Uid of the workspace that it was taken for. */
+  readonly workspaceUid?: string | undefined
+}
+
+/** A machine that a workspace has now, as a restore needs to know it. */
+export interface RestoreTarget {
+  /** Whether its root disk is being replaced. */
+  readonly isReplaced: boolean
+  /** KubeVirt's machine; undefined if there is none, or it is going. */
+  readonly kubevirt:
+    | {
+        readonly object: KubeObject
+        readonly isOff: boolean
+        /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
+        readonly restoreInProgress: string
+        /** The last restore that wrote its spec, as `<name>-<uid>`; empty if none did. */
+        readonly lastRestore: string
+        /** Name of the claim of its root disk; empty if that is of a DataVolume. */
+        readonly rootClaim: string
+      }
+    | undefined
+}
+
+/** The object that has the name of a VirtualMachineRestore of ours. */
+export interface FoundRestore {
+  readonly object: KubeObject
+  readonly isOurs: boolean
+  readonly isTerminating: boolean
+  readonly isComplete: boolean
+  /** Whether it is not tried any more. */
+  readonly hasFailed: boolean
+  /** What KubeVirt says about it; empty if nothing. */
+  readonly text: string
+  /** Name of the claim of the restored root disk; empty until it is known. */
+  readonly claim: string
+}
+
+/** What a restore is decided from. */
+export interface RestoreWorld {
+  /** Whether the cluster serves VirtualMachineRestores. */
+  readonly isServed: boolean
+  /** Whether the workspace is switched off, and everything in it has stopped. */
+  readonly isLabOff: boolean
+  /** The machines of the workspace, by name. */
+  readonly targets: Readonly<Record<string, RestoreTarget>>
+  /** By name: those in `status.restore.members` that exist. */
+  readonly found: Readonly<Record<string, FoundRestore>>
+  /** Another WorkspaceSnapshot of the workspace that is being restored. */
+  readonly other: string | undefined
 }
 
 /** Everything that is known about one WorkspaceSnapshot at one moment. A plan is a function of this, and of the time. */
@@ -50,6 +102,7 @@ export interface WorkspaceSnapshotWorld {
   readonly ahead: number
   /** How many the policy allows. */
   readonly limit: number
-  /** What the API server answered when it last refused a snapshot. */
+  readonly restore: RestoreWorld
+  /** What the API server answered when it last refused a snapshot or a restore. */
   readonly refusal: string | undefined
 }

@@ -1,11 +1,11 @@
 import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   PERSISTENT_VOLUME_CLAIM,
   VIRTUAL_MACHINE_RESTORE,
+  VIRTUAL_MACHINE_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
@@ -122,29 +122,30 @@ describe('a restore of KubeVirt', () => {
   })
 
   it.each([
-    ['when the restore has ended', { complete: true }],
-    [
-      'when the restore meets an error',
-      { conditions: [{ type: 'Progressing', status: 'False', reason: 'no snapshot' }] },
-    ],
-  ])('that stops the guest itself is left to do so, and the guest starts again %s', async (_when, status) => {
+    ['when the restore has ended', true],
+    ['when the restore, which has no snapshot and is tried again for ever, is deleted', false],
+  ])('that stops the guest itself is left to do so, and the guest starts again %s', async (_when, hasSnapshot) => {
     await halted()
     world.patch(MACHINE, KEY, { spec: { runStrategy: 'Always' } })
     await world.untilReason('vm', 'Running')
-    const target = { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'vm' }
-    const spec = { target, virtualMachineSnapshotName: 'before-exam', targetReadinessPolicy: 'StopTarget' }
-    const restore = world.simulated.create(VIRTUAL_MACHINE_RESTORE, { namespace: TEAM, name: 'before-exam' }, { spec })
+    const of = { apiGroup: 'kubevirt.io', kind: 'VirtualMachine', name: 'vm' }
+    const name = { namespace: TEAM, name: 'before-exam' }
+    if (hasSnapshot) {
+      world.simulated.create(VIRTUAL_MACHINE_SNAPSHOT, name, { spec: { source: of } })
+      await world.pass(MINUTE)
+    }
+    const spec = { target: of, virtualMachineSnapshotName: 'before-exam', targetReadinessPolicy: 'StopTarget' }
     writes = []
-    world.patch(KUBEVIRT_VIRTUAL_MACHINE, KEY, { spec: { runStrategy: 'Halted' } })
+    const { metadata } = world.simulated.create(VIRTUAL_MACHINE_RESTORE, name, { spec })
     await world.untilReason('vm', 'Restoring')
     await world.until('the guest to be off', () => world.simulated.instance('vm') === undefined)
-    await world.pass(60 * MINUTE)
-    expect([world.reason('vm'), writes]).toEqual(['Restoring', []])
-    if ('complete' in status) await restored()
-    expect(writes).toEqual([])
-    world.simulated.cluster.admin.replaceStatus(VIRTUAL_MACHINE_RESTORE, { ...restore, status } as KubeObject)
+    if (!hasSnapshot) {
+      await world.pass(60 * MINUTE)
+      expect([world.reason('vm'), writes]).toEqual(['Restoring', []])
+      world.simulated.cluster.admin.delete(VIRTUAL_MACHINE_RESTORE, name)
+    }
     await world.untilReason('vm', 'Running')
-    expect(disksOfGuest()).toEqual(['complete' in status ? RESTORED : 'vm-root'])
+    expect(disksOfGuest()).toEqual([hasSnapshot ? `restore-${metadata.uid}-rootdisk` : 'vm-root'])
   })
 
   it('is not undone while the watches of disks are late', async () => {

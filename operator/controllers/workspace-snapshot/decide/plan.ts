@@ -10,6 +10,7 @@ import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/summary.ts'
 import type { MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'
 import { isToBeCreated, membersNow, membersOfLab } from './members.ts'
+import { withRestore } from './restore.ts'
 import {
   notServedText,
   snapshotEventsBetween,
@@ -32,7 +33,8 @@ export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number
   const { snapshot } = world
   const { status: before, metadata } = snapshot
   if (metadata.deletionTimestamp !== undefined) return { ...NOTHING_TO_DO, status: before }
-  return before.members === undefined ? beginning(world, now) : underWay(world, before.members, now)
+  const plan = before.members === undefined ? beginning(world, now) : underWay(world, before.members, now)
+  return withRestore(world, plan, now)
 }
 
 /** Nothing is created in this plan: the members have to be written down first. */
@@ -51,7 +53,9 @@ function underWay(world: WorkspaceSnapshotWorld, stored: readonly WorkspaceSnaps
     stored.filter(({ snapshot }) => snapshot !== undefined),
   )
   const obstacle = unserved ?? (missing.length === 0 ? invalid(world) : (obstacleIn(world) ?? withoutWorkspace(world)))
-  const told = withRefusal(snapshotSummary(members), world.refusal, REFUSED)
+  // Of a point in time that is whole, a restore alone can be refused.
+  const refusal = missing.length > 0 ? world.refusal : undefined
+  const told = withRefusal(snapshotSummary(members), refusal, REFUSED)
   const plan = planOf(world, obstacle ?? told, members, now)
   const apply = obstacle === undefined ? missing.flatMap((member) => snapshotObject(world, member)) : []
   return { ...plan, apply, requeue }

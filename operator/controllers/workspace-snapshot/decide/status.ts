@@ -112,10 +112,12 @@ export function snapshotThrottleOf(
   )
 }
 
-function summaryIn({ phase, reason, observedGeneration, members, conditions = [] }: WorkspaceSnapshotStatus): unknown {
+function summaryIn(status: WorkspaceSnapshotStatus): unknown {
+  const { phase, reason, observedGeneration, members, conditions = [], restore, restoreRequest } = status
   // What is not written down as seen would be created again.
   const seen = members?.map((one) => one.phase !== 'Pending')
-  return [phase, reason, observedGeneration, seen, conditions.map(({ type, status }) => [type, status])]
+  const restored = [restoreRequest, restore?.phase, restore?.members?.map((one) => one.phase)]
+  return [phase, reason, observedGeneration, seen, restored, conditions.map((one) => [one.type, one.status])]
 }
 
 /** Names the kinds of snapshots that are missing, and what installs them. */

@@ -1,0 +1,108 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash, type WorkspaceSnapshotStatus, workspaceSnapshot } from '@open-terrain/constructs/operator'
+import { sleep } from '../operator/base/clock.ts'
+import { toTime } from '../operator/base/time.ts'
+import { find } from '../operator/kube/find.ts'
+import type { KubeClient } from '../operator/kube/kube-client.ts'
+import type { KubeObject } from '../operator/kube/kube-object.ts'
+import { confirm } from './confirm.ts'
+import { CommandError, type ExitCode } from './exit-codes.ts'
+import { type Lab, labsOf, patchObject } from './labs.ts'
+import { namespaceOfLab } from './machines.ts'
+import { type LabOutcome, type ResultForm, tellOutcomes } from './outcomes.ts'
+import type { Surroundings } from './surroundings.ts'
+import { shown } from './table.ts'
+
+/** How often a restore is looked at that is waited for. */
+const LOOK_MS = 2_000
+
+interface RestoreOptions {
+  /** Name of the WorkspaceSnapshot. */
+  readonly point: string
+  /** The volumes stay as they are. */
+  readonly isOfMachinesOnly: boolean
+  readonly isConfirmed: boolean
+  /** How long to wait until the restore has ended, in milliseconds. Undefined: not at all. */
+  readonly waitMs?: number
+  readonly output: ResultForm
+}
+
+interface Point extends KubeObject {
+  readonly status?: WorkspaceSnapshotStatus
+}
+
+type Connected = Pick<Surroundings, 'clock'> & { readonly client: KubeClient }
+
+/**
+ * Asks the operator to put the machines of a lab back to a point in time: sets an annotation of the WorkspaceSnapshot to the present time. Says before what is
+ * replaced, and asks. Throws CommandError and ApiError.
+ */
+export async function restoreLab(
+  { client, clock, print, tell, ask }: Pick<Surroundings, 'ask' | 'print' | 'tell'> & Connected,
+  name: string,
+  { point, isOfMachinesOnly, isConfirmed, waitMs, output }: RestoreOptions,
+): Promise<ExitCode> {
+  const labs = await labsOf(client, { names: [name] })
+  const machines = await Promise.all(labs.map(async (lab) => machinesIn(await pointOf(client, lab, point))))
+  if (!isConfirmed) {
+    tell(
+      `${name}: ${shown(`what was written since ${point} to the disks of these machines is not used any more: ${machines.flat().join(', ')}`)}\n`,
+    )
+    await confirm({ ask }, `restore ${name} to ${point}?`)
+  }
+  const endsAt = clock.monotonic() + (waitMs ?? 0)
+  return await tellOutcomes(labs, output, print, async (lab) => {
+    const value = toTime(clock.now())
+    const scope = isOfMachinesOnly ? 'Machines' : null
+    const annotations = { [ANNOTATIONS.restoreRequestedAt]: value, [ANNOTATIONS.restoreScope]: scope }
+    const key = { namespace: namespaceOfLab(lab), name: point }
+    const refusal = await patchObject(client, workspaceSnapshot, key, { metadata: { annotations } })
+    if (refusal !== undefined) return { name, result: 'refused', text: `was not changed: ${refusal}`, message: refusal }
+    if (waitMs === undefined)
+      return {
+        name,
+        result: 'changed',
+        text: `is asked to restore ${point}: see kubectl -n ${key.namespace} get otwss ${point}`,
+      }
+    return await restored({ client, clock }, lab, point, { fingerprint: shortHash([value]), endsAt })
+  })
+}
+
+async function pointOf(client: KubeClient, lab: Lab, name: string): Promise<Point> {
+  const namespace = namespaceOfLab(lab)
+  const found = await find(client, workspaceSnapshot, { namespace, name })
+  if (found === undefined)
+    throw new CommandError(
+      'notFound',
+      `${lab.metadata.name} has no WorkspaceSnapshot ${name}: see kubectl -n ${namespace} get otwss`,
+    )
+  return found as Point
+}
+
+function machinesIn({ status }: Point): string[] {
+  const { members = [] } = status ?? {}
+  return members.filter(({ kind, snapshot }) => kind === 'Machine' && snapshot !== undefined).map(({ name }) => name)
+}
+
+/** Waits until the operator says that it has looked at the request, and that the restore has ended. */
+async function restored(
+  { client, clock }: Connected,
+  lab: Lab,
+  point: string,
+  { fingerprint, endsAt }: { readonly fingerprint: string; readonly endsAt: number },
+): Promise<LabOutcome> {
+  const { name } = lab.metadata
+  for (;;) {
+    const { status } = await pointOf(client, lab, point)
+    const isTaken = status?.restoreRequest === fingerprint
+    const { phase, message = '' } = (isTaken && status.restore) || {}
+    if (phase === 'Succeeded') return { name, result: 'done', text: `is restored: ${message}`, message }
+    if (phase === 'Refused' || phase === 'Failed')
+      return { name, result: 'failed', text: `has failed: ${message}`, message }
+    if (clock.monotonic() + LOOK_MS > endsAt) {
+      const text = isTaken ? message : 'the request is not taken yet'
+      return { name, result: 'timedOut', text: `is not so yet: ${text}`, message: text }
+    }
+    await sleep(clock, LOOK_MS)
+  }
+}

@@ -1,0 +1,327 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  memberRestoreName,
+  type RestoredMember,
+  renderMemberRestore,
+  SNAPSHOT_MESSAGE_MAX,
+  shortHash,
+  type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotRestore,
+  type WorkspaceSnapshotStatus,
+} from '@open-terrain/constructs/operator'
+import { fromTime, toTime } from '../../../base/time.ts'
+import type { KubeObject } from '../../../kube/kube-object.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
+import { cutMessage } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
+import { type ObjectPlan, removalOf, unchanged } from '../../../runtime/plan.ts'
+import { sooner } from '../../../runtime/requeue.ts'
+import type { FoundRestore, RestoreTarget, WorkspaceSnapshotWorld } from '../world.ts'
+
+type Restore = WorkspaceSnapshotRestore
+type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
+
+/** What the status has where the annotation was looked for, and there was none. */
+const NO_REQUEST = 'none'
+
+/** The only value of the annotation with the scope. */
+const MACHINES_ALONE = 'Machines'
+
+/**
+ * A machine whose restore does not exist by then is not restored any more: an operator that was away, or an API server that refuses for hours, must not destroy
+ * what was done meanwhile.
+ */
+const BEGIN_WITHIN_MS = 10 * 60_000
+
+/**
+ * Adds to the plan of a point in time what becomes of a request to restore it:
+ * ```
+ * asked ─▶ Refused
+ *       └▶ recorded with its machines: InProgress ─▶ their VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
+ * ```
+ * Each arrow is one write. A value is looked at once. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
+ * thought of. A restore that was seen is never created again, for the same reason.
+ */
+export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
+  const { status: before } = world.snapshot
+  const kept = {
+    ...plan.status,
+    ...(before.restore !== undefined && { restore: before.restore }),
+    ...(before.restoreRequest !== undefined && { restoreRequest: before.restoreRequest }),
+  }
+  const stored = { ...plan, status: kept }
+  if (before.restore?.phase === 'InProgress') return continued(world, stored, before.restore, now)
+  const asked = withRequest(world, stored, now)
+  // What has ended is written down already.
+  return { ...asked, remove: [...asked.remove, ...removalsOf(world, before.restore)] }
+}
+
+function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
+  const { status, metadata } = world.snapshot
+  const value = metadata.annotations?.[ANNOTATIONS.restoreRequestedAt]
+  const request = value === undefined ? undefined : shortHash([value])
+  if (status.restoreRequest === undefined) {
+    const events = request === undefined ? [] : [NOT_COUNTED]
+    return recorded(plan, { restoreRequest: request ?? NO_REQUEST }, events)
+  }
+  if (request === undefined || request === status.restoreRequest) return plan
+  const startTime = toTime(now)
+  const why = whyRefused(world, plan.status)
+  if (why !== undefined) {
+    const message = cutMessage(
+      `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
+    )
+    const restore: Restore = { phase: 'Refused', message, startTime, endTime: startTime }
+    return recorded(plan, { restoreRequest: request, restore }, [note('RestoreRefused', message)])
+  }
+  const { name, uid = '' } = metadata
+  const members = machinesIn(status).map(
+    ({ name: machine }): RestoredMember => ({
+      name: machine,
+      restore: memberRestoreName({ name, uid }, machine, request),
+      phase: 'Pending',
+    }),
+  )
+  const message = cutMessage(beginningText(world))
+  const restore: Restore = { phase: 'InProgress', message, startTime, members }
+  return recorded(plan, { restoreRequest: request, restore }, [note('Restoring', message)])
+}
+
+const NOT_COUNTED = note(
+  'RestoreNotCounted',
+  `annotation ${ANNOTATIONS.restoreRequestedAt} was there before the operator first looked for it: it does not count, and nothing is restored; to restore, set another value`,
+)
+
+function note(reason: WorkspaceSnapshotReason, message: string): EventNote {
+  return { type: reason === 'Restored' ? 'Normal' : 'Warning', reason, message }
+}
+
+function recorded(plan: Plan, status: Partial<WorkspaceSnapshotStatus>, events: readonly EventNote[]): Plan {
+  return { ...plan, status: { ...plan.status, ...status }, events: [...plan.events, ...events] }
+}
+
+function machinesIn({ members = [] }: WorkspaceSnapshotStatus) {
+  return members.flatMap(({ kind, name, snapshot, time }) =>
+    kind === 'Machine' && snapshot !== undefined ? [{ name, snapshot, time }] : [],
+  )
+}
+
+function volumesIn({ members = [] }: WorkspaceSnapshotStatus): string[] {
+  return members.filter(({ kind, snapshot }) => kind === 'Volume' && snapshot !== undefined).map(({ name }) => name)
+}
+
+/** Says what people lose, and what they do not. */
+function beginningText({ snapshot: { status }, restore: { targets } }: WorkspaceSnapshotWorld): string {
+  const machines = machinesIn(status)
+  const names = machines.map(({ name }) => name)
+  const times = machines.flatMap(({ time }) => time ?? []).toSorted()
+  const others = Object.keys(targets).filter((name) => !names.includes(name))
+  const volumes = volumesIn(status)
+  const stays = [
+    ...(others.length === 0 ? [] : [`machines ${others.join(', ')}, which are not in the point in time`]),
+    ...(volumes.length === 0 ? [] : [`volumes ${volumes.join(', ')}`]),
+  ]
+  return [
+    `machines ${names.join(', ')} get all their disks as they were at ${times[0] ?? 'the point in time'}`,
+    'what was written to the present disks since then is not used any more',
+    'KubeVirt leaves those disks beside the restored ones until somebody deletes them, or the machine',
+    ...(stays.length === 0 ? [] : [`left as they are: ${stays.join('; ')}`]),
+  ].join('; ')
+}
+
+/** Returns why a restore is not begun, and what to do about it; undefined if it is. */
+function whyRefused(world: WorkspaceSnapshotWorld, now: WorkspaceSnapshotStatus): string | undefined {
+  return whyNotWhole(world, now) ?? whyNotOfLab(world) ?? whyNotInScope(world) ?? whyNotNow(world)
+}
+
+function whyNotWhole({ spec }: WorkspaceSnapshotWorld, { phase, message, members = [] }: WorkspaceSnapshotStatus) {
+  const lacking = members.filter(({ snapshot, ready }) => snapshot !== undefined && !ready).map(({ name }) => name)
+  if (spec.ok && phase === 'Succeeded' && lacking.length === 0) return undefined
+  const which = lacking.length === 0 ? '' : ` (${lacking.join(', ')})`
+  return `the point in time is not whole${which}: ${message}; restore a WorkspaceSnapshot that is Succeeded`
+}
+
+function whyNotOfLab({ snapshot, workspace, namespaceTerminating, found }: WorkspaceSnapshotWorld): string | undefined {
+  const { namespace } = snapshot.metadata
+  if (workspace === undefined || namespaceTerminating)
+    return `there is no Workspace ${namespace}, or it is being deleted: create it again first`
+  const isOfAnother = Object.values(found).some(
+    ({ workspaceUid }) => workspaceUid !== undefined && workspaceUid !== workspace.uid,
+  )
+  if (!isOfAnother) return undefined
+  return `the point in time is of another Workspace, which had the name ${workspace.name} before: restore a WorkspaceSnapshot of this one`
+}
+
+function whyNotInScope({ snapshot, restore }: WorkspaceSnapshotWorld): string | undefined {
+  const { annotations } = snapshot.metadata
+  const scope = annotations?.[ANNOTATIONS.restoreScope]
+  const volumes = volumesIn(snapshot.status)
+  if (scope !== undefined && scope !== MACHINES_ALONE)
+    return `annotation ${ANNOTATIONS.restoreScope} is ${JSON.stringify(scope)}: set it to ${MACHINES_ALONE}, or remove it`
+  if (machinesIn(snapshot.status).length === 0)
+    return 'no machine is in the point in time, and volumes are not restored: copy them from claims that you make from their snapshots'
+  if (scope === undefined && volumes.length > 0)
+    return `volumes ${volumes.join(', ')} are in it, and the operator does not restore volumes: set annotation ${ANNOTATIONS.restoreScope} to ${MACHINES_ALONE} to restore the machines alone`
+  if (!restore.isServed)
+    return 'the cluster does not serve VirtualMachineRestores: install KubeVirt with its feature gate Snapshot'
+  return undefined
+}
+
+function whyNotNow(world: WorkspaceSnapshotWorld): string | undefined {
+  const { restore, snapshot } = world
+  if (restore.other !== undefined)
+    return `WorkspaceSnapshot ${restore.other} is being restored: wait until that has ended`
+  const powered = whyNotOff(world)
+  if (powered !== undefined) return powered
+  const troubles = machinesIn(snapshot.status).flatMap((machine) => whyNotRestorable(world, machine) ?? [])
+  return troubles.length === 0 ? undefined : troubles.join('; ')
+}
+
+function whyNotOff({ restore, workspace }: WorkspaceSnapshotWorld): string | undefined {
+  if (restore.isLabOff) return undefined
+  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its reason is Halted`
+}
+
+/** Returns why a machine cannot be restored now, and what to do about it; undefined if it can. */
+function whyNotRestorable(
+  { restore, found }: WorkspaceSnapshotWorld,
+  { name, snapshot }: { readonly name: string; readonly snapshot: string },
+): string | undefined {
+  const target = restore.targets[name]
+  const title = `machine ${name}`
+  if (target === undefined)
+    return `${title} is not in the workspace any more: put it into spec.vms again, or make the restore of KubeVirt by hand`
+  const { kubevirt, isReplaced } = target
+  if (kubevirt === undefined) return `${title} is not deployed: wait until it is, or set its ignoreOnDeploy to false`
+  if (isOfAnother(target, found[snapshot]?.sourceUid))
+    return `${title} was made again after the point in time, and KubeVirt does not restore one from a snapshot of another: take its data from claims that you make from the VolumeSnapshots`
+  if (isReplaced) return `${title} gets a new root disk (reset or rebuild): wait until it has it`
+  if (kubevirt.restoreInProgress !== '')
+    return `${title} is being restored by VirtualMachineRestore ${kubevirt.restoreInProgress}: wait until that has ended`
+  return kubevirt.isOff ? undefined : `${title} is not off: wait until its reason is Halted`
+}
+
+function isOfAnother({ kubevirt }: RestoreTarget, sourceUid: string | undefined): boolean {
+  return kubevirt !== undefined && sourceUid !== undefined && kubevirt.object.metadata.uid !== sourceUid
+}
+
+function continued(world: WorkspaceSnapshotWorld, plan: Plan, stored: Restore, now: number): Plan {
+  const before = stored.members ?? []
+  const leftMs = (fromTime(stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
+  const members = before.map((member) => memberNow(world, member, leftMs))
+  const restore = restoreNow(stored, members, now)
+  const status = { ...plan.status, restore }
+  const missing = members.filter(({ phase }) => phase === 'Pending')
+  const applyIf = missing.flatMap((member) => restoreObject(world, member))
+  const awaited = {
+    afterMs: Math.max(leftMs, 0),
+    because: 'a machine whose restore has not begun by then is not restored',
+  }
+  const ended =
+    restore.phase === 'InProgress'
+      ? []
+      : [note(restore.phase === 'Succeeded' ? 'Restored' : 'RestoreFailed', restore.message)]
+  return {
+    ...plan,
+    status,
+    applyIf,
+    remove: [...plan.remove, ...removalsOf(world, stored)],
+    events: [...plan.events, ...ended],
+    requeue: missing.length === 0 ? plan.requeue : sooner(plan.requeue, awaited),
+  }
+}
+
+/** @param leftMs until a restore that does not exist is not created any more */
+function memberNow(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs: number): RestoredMember {
+  const { name, restore, phase, claim } = member
+  // What has gone with its kind may be there all the same.
+  if (phase === 'Succeeded' || phase === 'Failed' || !world.restore.isServed) return member
+  const found = world.restore.found[restore]
+  const { message = '', ...state } =
+    found === undefined ? withoutRestore(world, member, leftMs) : stateOfRestore(world, member, found)
+  const cut = cutMessage(message).slice(0, SNAPSHOT_MESSAGE_MAX).toWellFormed()
+  return { name, restore, ...(claim !== undefined && { claim }), ...state, ...(cut !== '' && { message: cut }) }
+}
+
+type State = Pick<RestoredMember, 'phase' | 'claim' | 'message'>
+
+const failed = (message: string): State => ({ phase: 'Failed', message })
+
+function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs: number): State {
+  const { name, restore, phase } = member
+  const { kubevirt } = world.restore.targets[name] ?? {}
+  // KubeVirt's machine says that it has ended, also when the request is gone.
+  if (kubevirt?.lastRestore.startsWith(`${restore}-`) === true && kubevirt.restoreInProgress === '')
+    return { phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
+  if (phase === 'InProgress')
+    return failed(`VirtualMachineRestore ${restore} is gone before its end: it is not made again`)
+  if (world.refusal !== undefined) return failed(`${world.refusal}: the restore was refused`)
+  if (leftMs <= 0) return failed('the restore could not be begun in time')
+  const snapshot = snapshotOf(world, name)
+  const why = whyNotOfLab(world) ?? whyNotOff(world) ?? (snapshot && whyNotRestorable(world, { name, snapshot }))
+  return why === undefined ? { phase } : failed(`not begun: ${why}`)
+}
+
+function stateOfRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, found: FoundRestore): State {
+  const { name, restore } = member
+  const { isComplete, hasFailed, text, claim } = found
+  const title = `VirtualMachineRestore ${restore}`
+  if (!found.isOurs) return failed(`${title} exists and belongs to somebody else: the operator does not touch it`)
+  if (isComplete) return { phase: 'Succeeded', ...(claim !== '' && { claim }) }
+  if (hasFailed) return failed(text === '' ? 'KubeVirt says that it has failed' : text)
+  if (found.isTerminating) return failed(`${title} is being deleted before its end: it is not made again`)
+  const target = world.restore.targets[name]
+  const sourceUid = world.found[snapshotOf(world, name) ?? '']?.sourceUid
+  if (target?.kubevirt === undefined || isOfAnother(target, sourceUid))
+    return failed('the machine of KubeVirt was deleted during the restore')
+  return { phase: 'InProgress', message: text }
+}
+
+function snapshotOf({ snapshot }: WorkspaceSnapshotWorld, machine: string): string | undefined {
+  return machinesIn(snapshot.status).find(({ name }) => name === machine)?.snapshot
+}
+
+function restoreNow(stored: Restore, members: readonly RestoredMember[], now: number): Restore {
+  const namesOf = (...phases: readonly RestoredMember['phase'][]) =>
+    members.filter(({ phase }) => phases.includes(phase)).map(({ name }) => name)
+  if (namesOf('Pending', 'InProgress').length > 0) return { ...stored, members: [...members] }
+  const [worst] = members.filter(({ phase }) => phase === 'Failed')
+  const ended = { ...stored, endTime: toTime(now), members: [...members] }
+  const restored = namesOf('Succeeded')
+  if (worst === undefined) {
+    const message = cutMessage(`machines ${restored.join(', ')} start from their restored disks`)
+    return { ...ended, phase: 'Succeeded', message }
+  }
+  const message = [
+    `${worst.message} (machine ${worst.name})`,
+    `not restored, with the disks that they had: ${namesOf('Failed').join(', ')}`,
+    `restored: ${restored.length === 0 ? 'none' : restored.join(', ')}`,
+  ].join('; ')
+  return { ...ended, phase: 'Failed', message: cutMessage(message) }
+}
+
+/** KubeVirt makes a machine that does not exist, so one is restored only as it was seen: off, and the one that the snapshot is of. */
+function restoreObject(world: WorkspaceSnapshotWorld, { name: machine, restore }: RestoredMember) {
+  const { snapshot, workspace } = world
+  const target = world.restore.targets[machine]?.kubevirt
+  const of = snapshotOf(world, machine)
+  if (workspace === undefined || target === undefined || of === undefined) return []
+  const { name, uid = '' } = snapshot.metadata
+  const wanted: KubeObject = renderMemberRestore({
+    workspace,
+    of: { name, uid },
+    machine,
+    snapshot: of,
+    name: restore,
+  })
+  return [{ wanted, onlyIf: [unchanged(KUBEVIRT_VIRTUAL_MACHINE, target.object)] }]
+}
+
+/** One that has ended is in the way of the next: KubeVirt refuses a second restore of a machine while one that has failed exists. */
+function removalsOf({ restore: { found } }: WorkspaceSnapshotWorld, stored: Restore | undefined) {
+  return (stored?.members ?? []).flatMap(({ restore, phase }) => {
+    const one = found[restore]
+    const isOver = phase === 'Succeeded' || phase === 'Failed'
+    return one?.isOurs === true && isOver ? removalOf(one.object) : []
+  })
+}
