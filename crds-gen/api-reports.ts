@@ -58,5 +58,6 @@ function reportOf(declarations: string, door: string, file: string): string {
   })
   // What it would print is in the report.
   Extractor.invoke(config, { localBuild: true, messageCallback: (message) => (message.handled = true) })
-  return readFileSync(join(declarations, `${door}.api.md`), 'utf8')
+  // Where the declarations were compiled is not a part of it.
+  return readFileSync(join(declarations, `${door}.api.md`), 'utf8').replaceAll(`${declarations}/`, '')
 }

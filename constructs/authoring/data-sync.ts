@@ -22,6 +22,7 @@ export class DataSync extends AuthoredObject {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
   }
 
+  /** What it says of images, to be compared with what other objects of the app say. */
   override authoredImages(): readonly AuthoredImage[] {
     this.#claims ??= this.#claimsOfSpec()
     return this.#claims

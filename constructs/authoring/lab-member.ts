@@ -60,6 +60,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     return this
   }
 
+  /** Returns what it is in the spec, with all that was patched. @param spec what its words say */
   protected patched<Spec>(spec: Spec): Spec {
     return this.#patches.reduce<unknown>(withPatch, spec) as Spec
   }

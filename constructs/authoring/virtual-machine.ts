@@ -23,6 +23,7 @@ export class VirtualMachine extends AuthoredObject {
     super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
   }
 
+  /** What it says of images, to be compared with what other objects of the app say. */
   override authoredImages(): readonly AuthoredImage[] {
     this.#claims ??= this.#claimsOfSpec()
     return this.#claims
@@ -35,6 +36,7 @@ export class VirtualMachine extends AuthoredObject {
     return [{ namespace: ref.namespace ?? this.metadata.namespace, image: ref.name, settings }]
   }
 
+  /** What an author should know about a spec that is valid. */
   protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
     const machine = spec as VirtualMachineSpec
     return [...guestRemarks(machine), ...plainPasswords(machine)].map((told) => ({ at: this, ...told }))

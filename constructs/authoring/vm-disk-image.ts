@@ -23,6 +23,7 @@ export class VMDiskImage extends AuthoredObject {
     return { imageName }
   }
 
+  /** What it says of images, to be compared with what other objects of the app say. */
   override authoredImages(): readonly AuthoredImage[] {
     const settings = this.writtenSpec()
     if (typeof settings !== 'object' || settings === null) return []

@@ -121,6 +121,7 @@ export class Workspace extends AuthoredObject {
     this.#patches = [...this.#patches, fields]
   }
 
+  /** What it says of images, to be compared with what other objects of the app say. */
   override authoredImages(): readonly AuthoredImage[] {
     const { vms: written } = this.#written
     const claims = (Array.isArray(written) ? written : []).flatMap((vm) => {
@@ -131,10 +132,12 @@ export class Workspace extends AuthoredObject {
     return [...claims, ...added].map((claim) => ({ namespace: undefined, ...claim }))
   }
 
+  /** What the API server accepts, and cannot work. */
   protected override specProblems(spec: unknown): readonly SpecProblem[] {
     return labProblems(spec as WorkspaceSpec)
   }
 
+  /** What an author should know about a spec that is valid. */
   protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
     const words: AuthorsWords = {
       isOutside: (at, address) => {
