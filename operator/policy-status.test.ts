@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { settled } from './kube/fake-clock.fixtures.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { PolicyStatus, type PolicyVerdict } from './policy-status.ts'
-import { aLookBench } from './runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from './runtime/look-bench.fixtures.ts'
 
 const BAD = 'concurrency: "lots" is not used: must be a whole number'
 const GOOD: PolicyVerdict = { policy: POLICY_DEFAULTS, problems: [], isThere: true }
 
 interface Bench {
-  readonly client: ReturnType<typeof aLookBench>['client']
+  readonly client: ReturnType<typeof aLiveReadBench>['client']
   readonly said: () => Readonly<Record<string, string>>
   readonly writes: () => readonly string[]
   /** The policy changes. */
@@ -17,7 +17,7 @@ interface Bench {
 }
 
 /** A replica begins to lead. */
-async function lead({ client, basics, run } = aLookBench()): Promise<Bench> {
+async function lead({ client, basics, run } = aLiveReadBench()): Promise<Bench> {
   let verdict = GOOD
   const status = run(new PolicyStatus({ ...basics, namespace: 'default', verdict: () => verdict }))
   const change = async (to: PolicyVerdict) => {
@@ -58,7 +58,7 @@ describe('the status of the policy', () => {
   })
 
   it('is written only where it says something else, also by the next leader', async () => {
-    const bench = aLookBench()
+    const bench = aLiveReadBench()
     const { change } = await lead(bench)
     await change(GOOD)
     const { writes } = await lead(bench)

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../runtime/times.fixtures.ts'
 import { claimRefusals } from './event-reads.ts'
 
 const QUOTA = 'persistentvolumeclaims "prime-1" is forbidden: exceeded quota: q'
 
 function build() {
-  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const { client, clock, changed, basics, onChange, run } = aLiveReadBench()
   const refusals = run(claimRefusals({ ...basics, onChange }))
   const note = (name = 'a', claimUid = `claim of ${name}`) =>
     refusals.note(name, { key: `team/${name}`, namespace: 'team', uid: claimUid }).text

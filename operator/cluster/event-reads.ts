@@ -6,11 +6,11 @@ import type { Requeue } from '../runtime/requeue.ts'
 import { originalMessage } from './claim-message.ts'
 import { type PodEvent, viewPodEvent } from './pod-events.ts'
 
-const LOOK_EVERY_MS = 30_000
+const READ_EVERY_MS = 30_000
 /** Minimum time between two lists, regardless of the number of objects. */
 const APART_MS = 1_000
 
-interface EventLooksOptions extends LiveReadLoopOptions {
+interface EventReadsOptions extends LiveReadLoopOptions {
   /** Name in logs and metrics. */
   readonly name: string
   /** How long an object may wait before its Events are listed. */
@@ -37,12 +37,12 @@ export interface Waiting {
 interface EventText {
   readonly text: string | undefined
   /** Whether this process has listed the Events, or tried to. */
-  readonly isLookedAt: boolean
+  readonly isRead: boolean
 }
 
 interface Noted extends Waiting {
   readonly since: number
-  lookedAt: number
+  readAt: number
   found: EventText
 }
 
@@ -51,11 +51,11 @@ interface Noted extends Waiting {
  * time, and only while the object hangs. There is no watch, and no request at all while nothing hangs.
  */
 export class EventReads extends LiveReadLoop {
-  readonly #options: EventLooksOptions
+  readonly #options: EventReadsOptions
   readonly #noted = new Map<string, Noted>()
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #readAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: EventLooksOptions) {
+  constructor(options: EventReadsOptions) {
     super(options, options.name, (id, signal) => this.#read(id, signal))
     this.#options = options
   }
@@ -66,9 +66,9 @@ export class EventReads extends LiveReadLoop {
     if (known?.uid === waiting.uid) return known.found
     const { clock, patienceMs } = this.#options
     const waitMs = waiting.hasHung ? 0 : patienceMs
-    const found = { text: undefined, isLookedAt: false }
+    const found = { text: undefined, isRead: false }
     const since = clock.monotonic() + waitMs - patienceMs
-    this.#noted.set(id, { ...waiting, since, lookedAt: Number.NEGATIVE_INFINITY, found })
+    this.#noted.set(id, { ...waiting, since, readAt: Number.NEGATIVE_INFINITY, found })
     this.readAfter(id, waitMs)
     return found
   }
@@ -88,14 +88,14 @@ export class EventReads extends LiveReadLoop {
     const noted = this.#noted.get(id)
     if (noted === undefined) return undefined
     const now = clock.monotonic()
-    const { since, lookedAt, namespace, uid } = noted
-    const leftMs = Math.max(since + patienceMs, lookedAt + LOOK_EVERY_MS, this.#lookedAt + APART_MS) - now
+    const { since, readAt, namespace, uid } = noted
+    const leftMs = Math.max(since + patienceMs, readAt + READ_EVERY_MS, this.#readAt + APART_MS) - now
     if (leftMs > 0) return { afterMs: leftMs, because: 'the next look is due then' }
     // Set before the request, because a failed request counts as well.
-    noted.lookedAt = now
-    this.#lookedAt = now
+    noted.readAt = now
+    this.#readAt = now
     const before = noted.found
-    noted.found = { ...before, isLookedAt: true }
+    noted.found = { ...before, isRead: true }
     const events: PodEvent[] = []
     try {
       const fieldSelector = `involvedObject.uid=${uid},${which}`
@@ -103,12 +103,12 @@ export class EventReads extends LiveReadLoop {
         events.push(event)
         if (events.length >= eventsMax) break
       }
-      noted.found = { text: read(events, clock.now()), isLookedAt: true }
+      noted.found = { text: read(events, clock.now()), isRead: true }
     } finally {
-      const isAwaited = noted.hasHung === true && !before.isLookedAt
+      const isAwaited = noted.hasHung === true && !before.isRead
       if (isAwaited || noted.found.text !== before.text) onChange(noted.key)
     }
-    return { afterMs: LOOK_EVERY_MS, because: 'it may say something else by then' }
+    return { afterMs: READ_EVERY_MS, because: 'it may say something else by then' }
   }
 }
 

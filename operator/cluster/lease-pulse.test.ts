@@ -3,14 +3,14 @@ import { apiError } from '../kube/api-error.fixtures.ts'
 import type { ApiErrorReason } from '../kube/api-error.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import type { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
-import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../runtime/look-bench.fixtures.ts'
 import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
 import { LeasePulse } from './lease-pulse.ts'
 
 const NAME = 'cdi-controller-leader-election-helper'
 
 function build(more: { readonly namespace?: string; readonly isAwaited?: () => boolean } = {}) {
-  const { client, clock, basics, run } = aLookBench()
+  const { client, clock, basics, run } = aLiveReadBench()
   const { namespace: home = 'cdi', isAwaited } = more
   const presences: string[] = []
   const pulse: LeasePulse = run(

@@ -6,7 +6,7 @@ import { LiveReadLoop, type LiveReadServices } from '../runtime/live-read-loop.t
 import type { Requeue } from '../runtime/requeue.ts'
 import type { Presence } from './neighbour-facts.ts'
 
-const LOOK_EVERY_MS = 10_000
+const READ_EVERY_MS = 10_000
 /** While nothing waits. Often enough for an alert that has to hold for minutes. */
 const IDLE_LOOK_EVERY_MS = 60_000
 /** By how much these are earlier or later, so that those of several Leases, and clusters, do not come together. */
@@ -36,7 +36,7 @@ export class LeasePulse extends LiveReadLoop {
   readonly #options: LeasePulseOptions
   /** Monotonic time when a caller last asked; undefined while no caller asks. */
   #askedAt: number | undefined
-  #lookedAt = 0
+  #readAt = 0
   #heardAt = 0
   /** Whether a renewal was observed since callers ask. */
   #isHeard = false
@@ -60,7 +60,7 @@ export class LeasePulse extends LiveReadLoop {
     const now = this.#options.clock.monotonic()
     if (this.#askedAt === undefined) {
       this.#heardAt = now
-      this.#lookedAt = now
+      this.#readAt = now
       this.#isHeard = false
       this.#beat = undefined
       this.readAfter(KEY, 0)
@@ -71,7 +71,7 @@ export class LeasePulse extends LiveReadLoop {
 
   /** Whether the Lease was polled and has not been renewed for a while. */
   get isSilent(): boolean {
-    return this.#askedAt !== undefined && Boolean(this.#beat) && this.#lookedAt - this.#heardAt >= SILENT_MS
+    return this.#askedAt !== undefined && Boolean(this.#beat) && this.#readAt - this.#heardAt >= SILENT_MS
   }
 
   /** Whether the Lease was not renewed for a while when it was last read, whether or not anybody waits. For metrics. */
@@ -106,19 +106,19 @@ export class LeasePulse extends LiveReadLoop {
   #note(beat: string): void {
     const last = this.#beat
     const isRenewed = last !== undefined && beat !== '' && beat !== last
-    this.#lookedAt = this.#options.clock.monotonic()
+    this.#readAt = this.#options.clock.monotonic()
     this.#beat = beat
     if (isRenewed) this.#isHeard = true
     // Nobody has asked: what happened before is not known.
-    if (isRenewed || (last === undefined && this.#askedAt === undefined)) this.#heardAt = this.#lookedAt
-    if (this.isSilent) this.#awayAt = this.#lookedAt
+    if (isRenewed || (last === undefined && this.#askedAt === undefined)) this.#heardAt = this.#readAt
+    if (this.isSilent) this.#awayAt = this.#readAt
     if (isRenewed || beat === '') this.#isMissed = false
-    else if (this.#lookedAt - this.#heardAt >= SILENT_MS) this.#isMissed = true
+    else if (this.#readAt - this.#heardAt >= SILENT_MS) this.#isMissed = true
   }
 
   #next(): Requeue {
     const because = 'the Lease should have been renewed by then'
-    if (this.#askedAt !== undefined) return { afterMs: LOOK_EVERY_MS, because }
+    if (this.#askedAt !== undefined) return { afterMs: READ_EVERY_MS, because }
     const spread = 1 + JITTER * (2 * this.#options.random() - 1)
     return { afterMs: IDLE_LOOK_EVERY_MS * spread, because }
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { aLookBench } from '../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../runtime/look-bench.fixtures.ts'
 import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
 import { Neighbours } from './neighbours.ts'
 
 function build() {
-  const { client, clock, basics, run } = aLookBench()
+  const { client, clock, basics, run } = aLiveReadBench()
   const neighbours = run(new Neighbours(basics))
   const woken: string[] = []
   const wait = () => neighbours.await('a', ['KubeVirt'], () => woken.push('a'))

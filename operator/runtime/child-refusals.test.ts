@@ -6,7 +6,7 @@ import { CONFIG_MAP, DATA_VOLUME } from '../kube/resource-types.ts'
 import type { ScriptedCall } from '../kube/scripted-client.fixtures.ts'
 import { ChildRefusals, childId } from './child-refusals.ts'
 import { EventRecorder } from './event-recorder.ts'
-import { aLookBench } from './look-bench.fixtures.ts'
+import { aLiveReadBench } from './look-bench.fixtures.ts'
 import { ObjectController } from './object-controller.ts'
 import type { ObjectPlan } from './plan.ts'
 import { Reflectors } from './reflectors.ts'
@@ -22,7 +22,7 @@ const ID = (name: string) => `ConfigMap/n/${name}`
 
 /** Starts a controller of one object whose ConfigMaps are cached by a label. `wanted` has names and their data. */
 async function start(wanted: Record<string, string>, foreign: readonly string[] = []) {
-  const { client, clock, basics } = aLookBench()
+  const { client, clock, basics } = aLiveReadBench()
   const owner = client.put<KubeObject>(OWNER)
   const { uid = '' } = owner.metadata
   for (const name of foreign)

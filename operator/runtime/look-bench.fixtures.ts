@@ -4,7 +4,7 @@ import { fakeLog } from './fake-log.fixtures.ts'
 import { RuntimeMetrics } from './metrics.ts'
 
 /** The dependencies of a loop of live reads, and the cluster that it reads. The loop ends with its test. */
-export function aLookBench() {
+export function aLiveReadBench() {
   const client = new ScriptedClient()
   const { clock } = client
   const changed: string[] = []

@@ -3,7 +3,7 @@ import { apiError } from '../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { DATA_VOLUME } from '../kube/resource-types.ts'
 import { EventRecorder } from './event-recorder.ts'
-import { aLookBench } from './look-bench.fixtures.ts'
+import { aLiveReadBench } from './look-bench.fixtures.ts'
 import { ObjectController } from './object-controller.ts'
 import type { ObjectPlan } from './plan.ts'
 import { Refusals } from './refusals.ts'
@@ -13,7 +13,7 @@ const NOTHING: ObjectPlan = { status: {}, finalizer: 'keep', apply: [], remove: 
 
 /** Starts a controller whose plans do nothing, with the object `n/old` in its store from the start. */
 async function start(refused?: string) {
-  const { basics } = aLookBench()
+  const { basics } = aLiveReadBench()
   const { clock } = basics
   const store = new Store<KubeObject>()
   const seen: string[] = []

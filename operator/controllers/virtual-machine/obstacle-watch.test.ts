@@ -2,7 +2,7 @@ import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
 import { aVM } from './machine-objects.fixtures.ts'
 import { type Needs, ObstacleWatch } from './obstacle-watch.ts'
@@ -12,7 +12,7 @@ const NETWORK = 'NetworkAttachmentDefinition'
 const LOOK = [`list ${NETWORK} team`, 'list Pod team', 'list Event team']
 
 function build() {
-  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const { client, clock, changed, basics, onChange, run } = aLiveReadBench()
   const watch = run(new ObstacleWatch({ ...basics, onChange }))
   const machine = (name = 'vm', namespace = 'team') => aVM({ name, namespace, uid: `uid of ${namespace}/${name}` })
   const note = (vm = machine(), more: Partial<Needs> = {}) =>

@@ -15,7 +15,7 @@ import type { CreateRefusal, MachineView, MachineWorld, Obstacle } from './world
 
 /** How long a start may take before the first look. */
 const PATIENCE_MS = 30_000
-const LOOK_EVERY_MS = 30_000
+const READ_EVERY_MS = 30_000
 /** If machines hang in many namespaces, one look per second is enough for all of them together. */
 const APART_MS = 1_000
 /** Maximum number of Events that one list of a namespace reads. */
@@ -39,7 +39,7 @@ interface GuestStart extends Omit<Needs, 'hasHung'> {
   /** What blocks it, as found by a look. */
   obstacle: Obstacle | undefined
   /** Whether this process has looked, or tried to. */
-  isLookedAt: boolean
+  isRead: boolean
   /** Whether it hung before this process knew of it, and this process has not yet looked or tried to. */
   isAwaited: boolean
 }
@@ -48,9 +48,9 @@ interface GuestStart extends Omit<Needs, 'hasHung'> {
 class Place {
   readonly starts = new Map<string, GuestStart>()
   /** When the last look began. */
-  lookedAt = Number.NEGATIVE_INFINITY
+  readAt = Number.NEGATIVE_INFINITY
   /** Whether a look has ended, successfully or not. */
-  isLookedAt = false
+  isRead = false
   found: Found | undefined
 }
 
@@ -114,9 +114,9 @@ export class ObstacleWatch extends LiveReadLoop {
       return Object.assign(known, needs, { obstacle: known.obstacle && obstacleOf(needs, found) })
     }
     const since = hasHung ? now - PATIENCE_MS : now
-    const isLookedAt = place.isLookedAt && (found === undefined || covers(found, needs))
+    const isRead = place.isRead && (found === undefined || covers(found, needs))
     const obstacle = hasHung ? obstacleOf(needs, found) : undefined
-    const start = { key: keyOf(metadata), since, ...needs, obstacle, isLookedAt, isAwaited: hasHung && !isLookedAt }
+    const start = { key: keyOf(metadata), since, ...needs, obstacle, isRead, isAwaited: hasHung && !isRead }
     starts.set(uid, start)
     this.readAfter(namespace, since + PATIENCE_MS - now)
     return start
@@ -135,16 +135,16 @@ export class ObstacleWatch extends LiveReadLoop {
     const now = clock.monotonic()
     const everyMs = this.#everyMs(place)
     const eldest = Math.min(...[...place.starts.values()].map(({ since }) => since))
-    const leftMs = Math.max(eldest + PATIENCE_MS, place.lookedAt + everyMs) - now
+    const leftMs = Math.max(eldest + PATIENCE_MS, place.readAt + everyMs) - now
     if (leftMs > 0) return { afterMs: leftMs, because: 'a machine hangs by then' }
     // Set before the requests, so that a look that fails counts as well.
-    place.lookedAt = now
+    place.readAt = now
     let found: Found | undefined
     try {
       found = await this.#find(namespace, [...place.starts.values()], signal)
       place.found = found
     } finally {
-      place.isLookedAt = true
+      place.isRead = true
       // A look that failed counts for all. Another one serves those that were noted meanwhile only if it asked for what they need.
       const isServed = (start: GuestStart) =>
         start.isAwaited ? found === undefined || covers(found, start) : now - start.since >= PATIENCE_MS
@@ -156,7 +156,7 @@ export class ObstacleWatch extends LiveReadLoop {
   /** A machine that waits for its first look is not planned until then. */
   #everyMs({ starts }: Place): number {
     const hasAwaited = [...starts.values()].some(({ isAwaited }) => isAwaited)
-    return Math.max(hasAwaited ? 0 : LOOK_EVERY_MS, this.#places.size * APART_MS)
+    return Math.max(hasAwaited ? 0 : READ_EVERY_MS, this.#places.size * APART_MS)
   }
 
   async #find(namespace: string, starts: readonly GuestStart[], signal: AbortSignal): Promise<Found> {
@@ -174,8 +174,8 @@ export class ObstacleWatch extends LiveReadLoop {
 
   #report(start: GuestStart, found: Found | undefined): void {
     const obstacle = obstacleOf(start, found)
-    const isChanged = !start.isLookedAt || !isDeepStrictEqual(start.obstacle, obstacle)
-    Object.assign(start, { obstacle, isLookedAt: true, isAwaited: false })
+    const isChanged = !start.isRead || !isDeepStrictEqual(start.obstacle, obstacle)
+    Object.assign(start, { obstacle, isRead: true, isAwaited: false })
     if (isChanged) this.#options.onChange(start.key)
   }
 

@@ -51,9 +51,9 @@ function aboutImage(image: ImageView | undefined): unknown {
   if (image === undefined) return undefined
   const { metadata, spec, status } = image
   const { phase, message, progress, queuePosition, revision, artifact } = status
-  const isLookedAt = status.observedGeneration === metadata.generation
+  const isObserved = status.observedGeneration === metadata.generation
   // The only object that refers to an image may have it corrected, as long as it has no artifact.
   const isShared = artifact === undefined && (status.references?.count ?? 0) > 1
   const shown = [phase, message, progress, queuePosition, revision, artifact]
-  return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, isShared, shown]
+  return [metadata.uid, metadata.deletionTimestamp, spec, isObserved, isShared, shown]
 }

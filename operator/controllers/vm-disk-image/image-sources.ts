@@ -35,8 +35,8 @@ export interface ImageControllerOptions extends Services {
 
 export type ImageSources = ReturnType<typeof imageSources>
 
-/** Creates the sources that images are observed from, for one term. @param lookAgain called with the key of an image that must be reconciled */
-export function imageSources(options: ImageControllerOptions, lookAgain: (key: string) => void) {
+/** Creates the sources that images are observed from, for one term. @param requeue called with the key of an image that must be reconciled */
+export function imageSources(options: ImageControllerOptions, requeue: (key: string) => void) {
   const { client, caches, clock, log, namespace, identity, policy } = options
   const clones = new Clones(client, caches)
   return {
@@ -45,14 +45,14 @@ export function imageSources(options: ImageControllerOptions, lookAgain: (key: s
     clones,
     progress: new ProgressWatch(clock, options.neighbours.cdi),
     importerRemains: new ImporterRemains(options),
-    claimRefusals: claimRefusals({ ...options, onChange: lookAgain }),
+    claimRefusals: claimRefusals({ ...options, onChange: requeue }),
     fields: new ServedFields({
       ...options,
       definitions: caches.reflectors.definitions,
       type: DATA_VOLUME,
       fields: DATA_VOLUME_FIELDS,
       onRead: () => {
-        for (const [key, { status }] of caches.images.entries()) if (status.phase !== 'Succeeded') lookAgain(key)
+        for (const [key, { status }] of caches.images.entries()) if (status.phase !== 'Succeeded') requeue(key)
       },
     }),
     contents: new SourceContents({
@@ -60,7 +60,7 @@ export function imageSources(options: ImageControllerOptions, lookAgain: (key: s
       ...caches.cluster,
       onRead: ({ kind }, key) => {
         for (const image of unfinished(caches.images, kind === SECRET.kind ? BY_SECRET : BY_CONFIG_MAP, key))
-          lookAgain(keyOf(image.metadata))
+          requeue(keyOf(image.metadata))
       },
     }),
     references: [...options.references, clones],
@@ -74,7 +74,7 @@ export function imageSources(options: ImageControllerOptions, lookAgain: (key: s
       refresh: async (signal) => {
         if (options.hadPredecessor) await caches.reflectors.refresh([IMAGE, DATA_VOLUME], signal)
       },
-      onChange: lookAgain,
+      onChange: requeue,
       onUnreached: (message) => options.neighbours.noteFailure(message),
     }),
   }

@@ -48,7 +48,7 @@ function build() {
         secret: (key) => (caches.cluster.secrets.get(key) === undefined ? 'missing' : 'pending'),
         certificates: (key) => (caches.cluster.configMaps.get(key) === undefined ? 'missing' : 'unnamed'),
       },
-      claimRefusals: { note: () => ({ text: undefined, isLookedAt: false }), drop: () => undefined },
+      claimRefusals: { note: () => ({ text: undefined, isRead: false }), drop: () => undefined },
       references: [],
     })
   return { caches, look }

@@ -139,7 +139,7 @@ const world = fc
     slot: rarely(slot, 3),
     isSlotKnown: rarely(fc.constant(false), 4),
     isCreateFailing: fc.boolean(),
-    slotWaitsFor: fc.constantFrom(undefined, 'claim', 'doubtful', 'abandoned'),
+    slotWaitsFor: fc.constantFrom(undefined, 'claim', 'doubtful', 'orphaned'),
     refusal: rarely(fc.constantFrom<Ends>({}, { until: START - HOUR }, { until: START + HOUR }), 5),
     writeRefusal: rarely(fc.constant('denied'), 5),
     isOurs: fc.boolean(),

@@ -20,10 +20,10 @@ export interface Holder {
 }
 
 /**
- * What may keep a slot beside an importer. `claim`: a PersistentVolumeClaim that CDI may still fill. `doubtful`: a pod or a claim that may be its own, or a stranger's. `abandoned`: an
+ * What may keep a slot beside an importer. `claim`: a PersistentVolumeClaim that CDI may still fill. `doubtful`: a pod or a claim that may be its own, or a stranger's. `orphaned`: an
  * importer whose DataVolume is gone and whose claim nobody deletes.
  */
-export type SlotWait = 'claim' | 'doubtful' | 'abandoned'
+export type SlotWait = 'claim' | 'doubtful' | 'orphaned'
 
 /** Why an image cannot start now. It takes no slot, blocks no other image, and starts when this has changed. */
 export interface Blocked {

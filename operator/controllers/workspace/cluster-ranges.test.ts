@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
 import { ClusterRanges } from './cluster-ranges.ts'
 
 const MINUTE = 60_000
 
 function build() {
-  const { client, clock, basics, run } = aLookBench()
+  const { client, clock, basics, run } = aLiveReadBench()
   let changes = 0
   const onChange = () => {
     changes += 1

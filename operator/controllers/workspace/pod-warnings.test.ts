@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLookBench } from '../../runtime/look-bench.fixtures.ts'
+import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
 import { SECOND } from '../../runtime/times.fixtures.ts'
 import { PodWarnings } from './pod-warnings.ts'
 
 function build() {
-  const { client, clock, changed, basics, onChange, run } = aLookBench()
+  const { client, clock, changed, basics, onChange, run } = aLiveReadBench()
   const warnings = run(new PodWarnings({ ...basics, onChange }))
   const look = (...pods: readonly string[]) =>
     Object.fromEntries(
@@ -63,9 +63,9 @@ it('a pod that hangs is told what the Warning events about it say, and when that
 it('one that hung before this process led is looked at soon, and until then it is not known whether anything is wrong', async () => {
   const { clock, warnings, changed } = build()
   const look = () => warnings.look('lab', 'lab', [{ uid: 'web', hasHung: true }]).get('web')
-  expect(look()).toEqual({ text: undefined, isLookedAt: false })
+  expect(look()).toEqual({ text: undefined, isRead: false })
   await clock.advance(SECOND)
-  expect([look(), changed]).toEqual([{ text: undefined, isLookedAt: true }, ['lab']])
+  expect([look(), changed]).toEqual([{ text: undefined, isRead: true }, ['lab']])
 })
 
 it('many pods are looked at one after the other, a second apart; one that cannot be read counts as looked at', async () => {
@@ -78,7 +78,7 @@ it('many pods are looked at one after the other, a second apart; one that cannot
   await clock.advance(SECOND)
   expect(client.calls.length).toBeLessThanOrEqual(2)
   await clock.advance(5 * SECOND)
-  expect([...warnings.look('lab', 'lab', pods).values()].every(({ isLookedAt }) => isLookedAt)).toBe(true)
+  expect([...warnings.look('lab', 'lab', pods).values()].every(({ isRead }) => isRead)).toBe(true)
   warnings.forget('lab')
   client.calls.length = 0
   await clock.advance(300 * SECOND)

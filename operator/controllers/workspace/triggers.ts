@@ -124,9 +124,9 @@ function aboutImage(image: ImageView | undefined, isOfOne: boolean): unknown {
   // Queue positions and progress do not count as a change.
   const message = phase === 'Failed' ? status.message : undefined
   const references = isOfOne && artifact === undefined ? status.references : undefined
-  const isLookedAt = observedGeneration === metadata.generation
+  const isObserved = observedGeneration === metadata.generation
   const shown = [phase, reason, message, artifact?.name, artifact?.revision, status.revision, references]
-  return [metadata.uid, metadata.deletionTimestamp, spec, isLookedAt, shown]
+  return [metadata.uid, metadata.deletionTimestamp, spec, isObserved, shown]
 }
 
 /** What decides when its roles are played. */

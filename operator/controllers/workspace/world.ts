@@ -97,7 +97,7 @@ export interface WorkspaceWorld {
   /** Whether Multus has reported the networks of any pod of any workspace. */
   readonly areNetworksReported: boolean
   /** By uid of a pod that takes too long to start: the last warning about it. */
-  readonly podWarnings: ReadonlyMap<string, { readonly text: string | undefined; readonly isLookedAt: boolean }>
+  readonly podWarnings: ReadonlyMap<string, { readonly text: string | undefined; readonly isRead: boolean }>
   /** Which machines are asked for new disks now. */
   readonly rollout: Rollout
   /** By `childId`. */

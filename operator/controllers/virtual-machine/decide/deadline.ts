@@ -14,7 +14,7 @@ import type { MachineSummary } from './status.ts'
 
 /** The source of a clone may disappear without a trigger for the machine. */
 const CLONE_LOOK_MS = 60_000
-export const CLONE_LOOK = {
+export const CLONE_REQUEUE = {
   afterMs: CLONE_LOOK_MS,
   because: 'what the disk is cloned from may be gone by then',
 } as const
@@ -157,7 +157,7 @@ function beforeItsEnd(draft: MachineDraft, summary: MachineSummary, work: Work, 
       requeue,
     }
   const isCloning = provisioningSince !== undefined && clone !== undefined && clone.phase !== 'Succeeded'
-  return { ...kept, requeue: isCloning ? sooner(requeue, CLONE_LOOK) : requeue }
+  return { ...kept, requeue: isCloning ? sooner(requeue, CLONE_REQUEUE) : requeue }
 }
 
 function withBegin(work: Work, { provisioningSince }: Deadline): Work {

@@ -6,7 +6,7 @@ import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { steadyOf } from '../../../runtime/summary.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isTrusted } from './absence.ts'
-import { CLONE_LOOK, judged } from './deadline.ts'
+import { CLONE_REQUEUE, judged } from './deadline.ts'
 import { stillInVain } from './disk-loss.ts'
 import { diskRecords, isInVain, isMade, isOfOtherNamespace, recordOf } from './further-disks.ts'
 import { awaitedImages } from './further-images.ts'
@@ -25,7 +25,7 @@ export function withDiskClones({ world }: Pick<MachineDraft, 'world'>, step: Ste
   const isUnfinished = cloned.some(({ ofImage, claim }) => {
     return ofImage?.clone === undefined ? claim === undefined : ofImage.clone.phase !== 'Succeeded'
   })
-  const wakes = [step.requeue, isUnfinished ? CLONE_LOOK : undefined, awaitedImages(world)?.requeue]
+  const wakes = [step.requeue, isUnfinished ? CLONE_REQUEUE : undefined, awaitedImages(world)?.requeue]
   const requeue = wakes.filter((one) => one !== undefined).reduce<Requeue | undefined>(sooner, undefined)
   const blocking = machineInTheWay(world, cloned)
   const isMachine = ({ kind }: KubeObject) => kind === KUBEVIRT_VIRTUAL_MACHINE.kind

@@ -3,7 +3,7 @@ import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import type { DiskFacts, MachineWorld } from '../world.ts'
 import { isToBeCloned } from './further-disks.ts'
 import { failed, type Step, waiting } from './machine-plan.ts'
-import { artifactOf, type ImageState, SOURCE_LOOK, summaryOfSync } from './plan-image.ts'
+import { artifactOf, type ImageState, SOURCE_REQUEUE, summaryOfSync } from './plan-image.ts'
 import type { MachineSummary } from './status.ts'
 
 /** What the disks beside the root disk wait for. */
@@ -54,7 +54,7 @@ function waitOf({ spec, ofImage }: DiskFacts): ImageWait | undefined {
     // The source of an earlier clone says nothing about the next one.
     if (hasCloneSource || clone !== undefined) return undefined
     const message = `${artifact?.kind} ${artifact?.name}, the artifact in the status of ${which}, does not exist${detail}`
-    return { ...ofDisk(waiting('CloneSourceGone', message)), requeue: SOURCE_LOOK }
+    return { ...ofDisk(waiting('CloneSourceGone', message)), requeue: SOURCE_REQUEUE }
   }
   const { queuePosition } = image.status
   if (phase === 'Queued' && queuePosition !== undefined) {

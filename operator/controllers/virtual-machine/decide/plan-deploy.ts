@@ -49,7 +49,7 @@ import { leftClaim, type MachineSummary, type Remark } from './status.ts'
 import { firstStartRecord } from './up-to-date.ts'
 
 /** No watch event reports that access was granted, or that the API server can read a Secret again. */
-const SECRET_LOOK = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
+const SECRET_REQUEUE = { afterMs: 60_000, because: 'the Secret may be readable by then' } as const
 
 /** Plans disk, Secret and machine, once the image is ready or the machine is deployed already. */
 export function planDeploy(draft: MachineDraft, image: ImageState): Step {
@@ -74,7 +74,7 @@ function planDisks(draft: MachineDraft, image: ImageState): Step {
     standstill(draft, blocked) ??
     withDiskClones(draft, planDisk(draft, image) ?? planDiskClones(draft) ?? planRootAndRun(draft, image))
   if (cloudInit.kind === 'rendered') return step
-  const requeue = cloudInit.isRefused ? sooner(step.requeue, SECRET_LOOK) : step.requeue
+  const requeue = cloudInit.isRefused ? sooner(step.requeue, SECRET_REQUEUE) : step.requeue
   if (step.summary.reason === cloudInit.reason) return { ...step, requeue }
   // The guest keeps what cloud-init set up at its first start.
   return { ...step, requeue, summary: withMore(step.summary, `; ${cloudInit.message}`) }

@@ -11,7 +11,7 @@ import { failed, isDeployed, type MachineDraft, type Step, waiting } from './mac
 import type { MachineStatusFacts, MachineSummary } from './status.ts'
 
 /** No trigger reports changes of the objects that disks are cloned from. */
-export const SOURCE_LOOK = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
+export const SOURCE_REQUEUE = { afterMs: 10_000, because: 'what the image names as its artifact may be there by then' }
 
 interface Seen {
   readonly shown: VirtualMachineStatus['image']
@@ -173,7 +173,7 @@ function present(draft: MachineDraft, image: ImageView): Step {
   const { artifact } = status
   if (artifact !== undefined) {
     const message = `${artifact.kind} ${namespace}/${artifact.name}, the artifact in the status of ${which}, does not exist: the root disk is cloned when the image has an artifact that exists; if this lasts, see its conditions${detail}`
-    return { summary: waiting('CloneSourceGone', message), requeue: SOURCE_LOOK }
+    return { summary: waiting('CloneSourceGone', message), requeue: SOURCE_REQUEUE }
   }
   const ensured = ensuredImage(draft)
   const corrected = correction(draft, image, ensured)

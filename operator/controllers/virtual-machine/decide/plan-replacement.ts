@@ -26,7 +26,7 @@ import { steadyOf } from '../../../runtime/summary.ts'
 import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { CloneFacts, MachineWorld, NextDisk, RootDisk } from '../world.ts'
 import { isTrusted, withAbsence } from './absence.ts'
-import { CLONE_LOOK } from './deadline.ts'
+import { CLONE_REQUEUE } from './deadline.ts'
 import { answeredRequests, isRebuildAsked, isResetAsked } from './disk-requests.ts'
 import { nodeOf, summaryOfDisk, waitsForConsumer } from './judge.ts'
 import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './machine-plan.ts'
@@ -115,7 +115,7 @@ function cancelled(
     return { ...step, status: { ...step.status, replacement: undefined }, events: [...(step.events ?? []), event] }
   }
   const removals = clone === undefined || isTerminating(clone) ? [] : removalOf(clone, ...notInMachine(world))
-  const requeue = sooner(step.requeue, CLONE_LOOK)
+  const requeue = sooner(step.requeue, CLONE_REQUEUE)
   return withRemark(
     { ...step, remove: [...(step.remove ?? []), ...removals], requeue },
     {
@@ -218,7 +218,7 @@ function withNextDisk(
     applyIf: [...(step.applyIf ?? []), ...(applyIf ?? [])],
     remove: [...(step.remove ?? []), ...remove],
     status: { ...step.status, ...status },
-    requeue: sooner(step.requeue, CLONE_LOOK),
+    requeue: sooner(step.requeue, CLONE_REQUEUE),
   }
   return withRemark(work, remark)
 }
@@ -392,7 +392,7 @@ function withOldDisk({ world, now }: MachineDraft, step: Step): Step {
   const status = { ...step.status, oldDisk: { ...oldDisk, expiresAt } }
   const left = (fromTime(expiresAt) ?? now) - now
   // Somebody saves what is on it.
-  if (left <= 0 && old.isBeingCloned) return { ...step, status, requeue: sooner(step.requeue, CLONE_LOOK) }
+  if (left <= 0 && old.isBeingCloned) return { ...step, status, requeue: sooner(step.requeue, CLONE_REQUEUE) }
   // It is deleted only after the status has said when.
   const isOver = left <= 0 && oldDisk.expiresAt !== undefined
   if (!isOver) {

@@ -6,7 +6,7 @@ import { type MachineDraft, type Step, waiting } from './machine-plan.ts'
 import type { Remark } from './status.ts'
 
 /** No watch event reports that a restore that has not begun fails, or is deleted. */
-const AWAITED_LOOK = { afterMs: 5_000, because: 'the restore may have begun or ended by then' } as const
+const AWAITED_REQUEUE = { afterMs: 5_000, because: 'the restore may have begun or ended by then' } as const
 
 /**
  * Stands still while KubeVirt restores the machine: it replaces the claim of the disk, and then the spec of its machine. Nothing is written, no clock
@@ -21,7 +21,7 @@ export function planRestore({ world }: MachineDraft): Step | undefined {
     const look = `kubectl -n ${namespace} describe virtualmachinerestores.snapshot.kubevirt.io ${restoring.restore}`
     if (restoring.isAwaited === true) {
       const message = `${which} has switched the machine off, and begins when the guest is gone: the machine stays off until then; if it lasts, see ${look}`
-      return { summary: waiting('Restoring', message), requeue: AWAITED_LOOK }
+      return { summary: waiting('Restoring', message), requeue: AWAITED_REQUEUE }
     }
     const message = `KubeVirt restores the machine (${which}): nothing is written to it until that is over; if it lasts, see ${look}`
     return { summary: waiting('Restoring', message, `KubeVirt restores the machine (${which})`) }

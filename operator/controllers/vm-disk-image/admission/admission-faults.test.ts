@@ -108,14 +108,14 @@ describe('a slot whose image changes its mind', () => {
       await settled()
       bench.admission.want(start.uid, undefined)
       const looking = Promise.withResolvers<void>()
-      let isLooking = false
+      let isReading = false
       bench.client.before = ({ verb, kind }) => {
         if (verb !== 'list' || kind !== 'Pod') return undefined
-        isLooking = true
+        isReading = true
         return looking.promise
       }
       await bench.clock.advance(16 * SECOND)
-      expect(isLooking).toBe(true)
+      expect(isReading).toBe(true)
 
       const creating = Promise.withResolvers<void>()
       const holdings: string[][] = []

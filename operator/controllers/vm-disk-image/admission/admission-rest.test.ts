@@ -7,7 +7,7 @@ import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
 import { type Call, isCreate, isLedgerRead, isLedgerWrite } from './admission-calls.fixtures.ts'
 
-const isLook = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
+const isRead = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
 
 afterEach(renewBench)
 
@@ -85,7 +85,7 @@ describe('the ledger that a create reads again', () => {
 describe('an admission at rest', () => {
   const NAMES = ['a', 'b', 'c', 'd']
   const name = fc.constantFrom(...NAMES)
-  const calls = { create: isCreate, write: isLedgerWrite, read: isLedgerRead, look: isLook }
+  const calls = { create: isCreate, write: isLedgerWrite, read: isLedgerRead, look: isRead }
   const call = fc.constantFrom(...(Object.keys(calls) as (keyof typeof calls)[]))
   const act = fc.oneof(
     fc.record({ act: fc.constant('want' as const), name }),

@@ -160,7 +160,7 @@ export interface KnownDownloads {
 }
 
 /** Live lists of what CDI creates. */
-export interface LeftoverLooks {
+export interface LeftoverReads {
   readonly claims: SharedReads<readonly KubeObject[]>
   readonly pods: SharedReads<readonly KubeObject[]>
 }
@@ -176,7 +176,7 @@ type Left =
  * @param known what was observed while the objects that identify it existed
  */
 export async function lookForRemains(
-  live: LeftoverLooks,
+  live: LeftoverReads,
   holder: Holder,
   known: KnownDownloads,
   signal: AbortSignal,

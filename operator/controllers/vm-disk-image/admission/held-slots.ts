@@ -14,7 +14,7 @@ import type { Start } from '../decide/image-plan.ts'
 import type { Holder, SlotWait } from '../world.ts'
 import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './admission-queue.ts'
-import { isDownloadOf, isLookDue, isTimedOut } from './decide/download.ts'
+import { isDownloadOf, isReadDue, isTimedOut } from './decide/download.ts'
 import { ANSWER_VALID_MS } from './decide/requests.ts'
 import {
   type Effect,
@@ -22,9 +22,9 @@ import {
   isCreateFailing,
   isDue,
   isIdle,
-  LOOK_AGAIN_MS,
   type Looked,
   NEW_SLOT,
+  READ_AGAIN_MS,
   type Remains,
   type Seen,
   type Slot,
@@ -35,7 +35,7 @@ import { type SlotId, slotKeyOf, volumeNameOf } from './decide/slots.ts'
 import {
   createDataVolume,
   type KnownDownloads,
-  type LeftoverLooks,
+  type LeftoverReads,
   liveClaims,
   livePods,
   lookForDataVolume,
@@ -65,7 +65,7 @@ export class HeldSlots {
   /** Why the DataVolumes of images were not created. It outlives the slot. */
   readonly refusals: RefusalBook
   readonly #caches: RemainCaches
-  readonly #live: LeftoverLooks
+  readonly #live: LeftoverReads
   readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
 
   constructor(options: HeldSlotsOptions) {
@@ -169,7 +169,7 @@ export class HeldSlots {
    */
   check(strays: readonly Holder[], signal: AbortSignal): void {
     const followed = new Map([...this.#holders, ...strays].map((holder) => [slotKeyOf(holder), holder]))
-    for (const [key, { isLooking }] of this.#slots) if (!followed.has(key) && !isLooking) this.#slots.delete(key)
+    for (const [key, { isReading }] of this.#slots) if (!followed.has(key) && !isReading) this.#slots.delete(key)
     for (const holder of followed.values()) this.#check(holder, signal)
   }
 
@@ -181,13 +181,13 @@ export class HeldSlots {
     const unended = pods.map(({ metadata }) => metadata.uid ?? '')
     const unfilled = dataVolume === undefined ? unfilledOf(this.#of(holder).remains, this.#caches) : []
     const attemptMs = this.#options.patience().attemptTimeoutMs
-    const isAbandoned = unfilled.length > 0
-    for (const effect of this.#learn(holder, { kind: 'checked', unended, isAbandoned, attemptMs, seen })) {
+    const hasOrphan = unfilled.length > 0
+    for (const effect of this.#learn(holder, { kind: 'checked', unended, hasOrphan, attemptMs, seen })) {
       const pod = effect.kind === 'endImporter' ? pods[unended.indexOf(effect.uid)] : undefined
       if (pod !== undefined) void this.#end(POD, pod, signal)
-      if (effect.kind === 'endAbandoned')
+      if (effect.kind === 'endOrphan')
         for (const claim of unfilled) void this.#end(PERSISTENT_VOLUME_CLAIM, claim, signal)
-      if (effect.kind === 'look') void this.#look(holder, signal)
+      if (effect.kind === 'read') void this.#look(holder, signal)
     }
   }
 
@@ -230,7 +230,7 @@ export class HeldSlots {
     return {
       download: {
         state: download.state,
-        isLookDue: isLookDue(download, now),
+        isReadDue: isReadDue(download, now),
         isTimedOut: isTimedOut(download, now, patience()),
         isOfAttempt: attemptOf(dataVolume) === holder.attempt,
       },
@@ -373,14 +373,14 @@ export class HeldSlots {
     try {
       found = await this.#read(holder, signal)
       const claimMs = patience().stallTimeoutMs
-      const effects = this.#learn(holder, { kind: 'looked', found, claimMs, seen: this.#see(holder) })
+      const effects = this.#learn(holder, { kind: 'read', found, claimMs, seen: this.#see(holder) })
       for (const effect of effects) await this.#carryOut(effect, holder, signal)
     } catch (error) {
-      this.#learn(holder, { kind: 'looked', found: undefined, claimMs: 0, seen: this.#see(holder) })
+      this.#learn(holder, { kind: 'read', found: undefined, claimMs: 0, seen: this.#see(holder) })
       if (!signal.aborted)
         log.warn({ key: keyOf(holder), error: String(error) }, 'cannot tell whether a slot is empty; it is kept')
     }
-    if (this.#of(holder).state !== 'empty') await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => undefined)
+    if (this.#of(holder).state !== 'empty') await sleep(clock, READ_AGAIN_MS, signal).catch(() => undefined)
     wake()
   }
 
@@ -392,7 +392,7 @@ export class HeldSlots {
       const isThere = dataVolume !== undefined && dataVolume !== 'foreign'
       if (isThere) {
         dataVolumes.observeWrite(dataVolume)
-        if (!isLookDue(this.downloads.see(dataVolume), clock.monotonic())) return undefined
+        if (!isReadDue(this.downloads.see(dataVolume), clock.monotonic())) return undefined
         this.#find(holder, dataVolume)
       }
       const known = this.#known(holder, isThere ? dataVolume.metadata.uid : undefined)

@@ -63,7 +63,7 @@ describe('stopping', () => {
       ['claim', /waiting until its claim is gone, which CDI may still fill/],
       ['doubtful', /waiting until a pod or claim that may be of this download is gone, for two minutes at most/],
       [
-        'abandoned',
+        'orphaned',
         /waiting for the end of its importer pod, which CDI runs .* PersistentVolumeClaim \S+-[0-9a-f]{8} is still there.*delete it to free the slot now/,
       ],
     ] as const)('says what keeps its slot: %s', (slotWaitsFor, message) => {

@@ -293,13 +293,13 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
 const WAITED_FOR = {
   claim: 'its claim, which CDI may still fill',
   doubtful: 'a pod or claim that may be of its download',
-} as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
+} as const satisfies Readonly<Record<Exclude<SlotWait, 'orphaned'>, string>>
 
 /** Names what the slot is held for when no child is left. */
 function whatDownloads({ slot, lookup, slotWaitsFor, observation }: ImageWorld): string {
   const orphan = slot && lookup.foreignSlotVolume
   if (orphan !== undefined) return `${orphan}, ${WHY_ORPHANED}`
-  if (slotWaitsFor === 'abandoned') return `its importer pod, ${whyAbandoned(slot)}`
+  if (slotWaitsFor === 'orphaned') return `its importer pod, ${whyOrphaned(slot)}`
   return slotWaitsFor === undefined ? importerOf(observation) : WAITED_FOR[slotWaitsFor]
 }
 
@@ -312,7 +312,7 @@ function importerOf({ importers }: ImageWorld['observation']): string {
 }
 
 /** Says what ends an importer whose DataVolume somebody deleted with `--cascade=orphan`. */
-function whyAbandoned(slot: Holder | undefined): string {
+function whyOrphaned(slot: Holder | undefined): string {
   const claim = slot === undefined ? 'its claim' : `PersistentVolumeClaim ${childName(slot.name, slot.revision)}`
   return `which CDI runs although its DataVolume is gone, because ${claim} is still there: the operator deletes that claim if it is not filled within the time that an attempt has (policy key attemptTimeout); delete it to free the slot now`
 }
@@ -475,12 +475,12 @@ const standingStill: HowItEnds = (status, stops, { world, now }) => {
 const WAITS = {
   claim: 'its claim is gone, which CDI may still fill: delete it, or look whether CDI runs',
   doubtful: 'a pod or claim that may be of this download is gone, for two minutes at most',
-} as const satisfies Readonly<Record<Exclude<SlotWait, 'abandoned'>, string>>
+} as const satisfies Readonly<Record<Exclude<SlotWait, 'orphaned'>, string>>
 
 function whatIsAwaited({ slot, lookup, slotWaitsFor, observation }: ImageWorld): string {
   const orphan = slot && lookup.foreignSlotVolume
   if (orphan !== undefined) return `for the end of ${orphan}, ${WHY_ORPHANED}`
-  if (slotWaitsFor === 'abandoned') return `for the end of its importer pod, ${whyAbandoned(slot)}`
+  if (slotWaitsFor === 'orphaned') return `for the end of its importer pod, ${whyOrphaned(slot)}`
   return slotWaitsFor === undefined ? `until ${importerOf(observation)} is gone` : `until ${WAITS[slotWaitsFor]}`
 }
 

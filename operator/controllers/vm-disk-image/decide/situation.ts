@@ -190,7 +190,7 @@ function isStillToDownload(slot: Holder, draft: ImageDraft): boolean {
     draft.dataVolume === undefined &&
     !draft.isSuspended &&
     !draft.expiry.isReached &&
-    !isAbandoned(draft) &&
+    !isUnneeded(draft) &&
     slot.revision === target.revision &&
     slot.attempt === nextAttempt(status) &&
     status.ticket !== undefined
@@ -278,7 +278,7 @@ function situationOfWaiting(draft: ImageDraft): Situation {
   // By the current policy: one that allows more attempts revives the image.
   const attempt = finalAttempt(status, world.policy)
   if (attempt !== undefined) return { is: 'failed', draft, attempt }
-  if (expiry.isReached || isAbandoned(draft)) return { is: 'unneeded', draft, isExpired: expiry.isReached }
+  if (expiry.isReached || isUnneeded(draft)) return { is: 'unneeded', draft, isExpired: expiry.isReached }
   const until = fromTime(status.nextRetryTime)
   if (until !== undefined && until > now && !isRoomBack(draft)) return { is: 'backoff', draft, until }
   const blocked = whatBlocks(target, world) ?? refusalInForce(draft)
@@ -286,7 +286,7 @@ function situationOfWaiting(draft: ImageDraft): Situation {
 }
 
 /** Reports whether the operator created the image for something, and nothing refers to it any more: nobody needs the download. */
-function isAbandoned({ world, status }: ImageDraft): boolean {
+function isUnneeded({ world, status }: ImageDraft): boolean {
   const wasReferenced = status.lastReferencedTime !== undefined || (status.references?.count ?? 0) > 0
   return isOfOurs(world) && world.references.count === 0 && wasReferenced
 }

@@ -188,8 +188,8 @@ function secretsAwaitedBy(world: WorkspaceWorld, members: ReadonlySet<string>): 
 function lackingIn({ children }: WorkspaceWorld, members: ReadonlySet<string>) {
   const lacking = [...members].flatMap((by) => {
     const { metadata, status } = (children.get(by) ?? {}) as Partial<MachineFacts>
-    const isLookedAt = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0)
-    return isLookedAt ? (status?.missingSecretKeys ?? []).map((one) => ({ ...one, by })) : []
+    const isObserved = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0)
+    return isObserved ? (status?.missingSecretKeys ?? []).map((one) => ({ ...one, by })) : []
   })
   return Map.groupBy(lacking, ({ name }) => name)
 }

@@ -451,8 +451,8 @@ function stepPlaying(world: WorkspaceWorld, vm: WorkspaceVm, record: PlayRecord,
   const lost = all.map(silenceOf).find((one) => one !== undefined)
   const trouble = lost ?? (all.length === 0 ? refusalOfPod(world, uid) : troubleOfPods(world, '', pods))
   // What the previous leader found counts until this process has looked itself.
-  const isUnlooked = pods.some(({ metadata }) => world.podWarnings.get(metadata.uid ?? '')?.isLookedAt === false)
-  const message = trouble === undefined ? (isUnlooked ? before : undefined) : cutTo(PLAY_MESSAGE_MAX, trouble.message)
+  const isUnread = pods.some(({ metadata }) => world.podWarnings.get(metadata.uid ?? '')?.isRead === false)
+  const message = trouble === undefined ? (isUnread ? before : undefined) : cutTo(PLAY_MESSAGE_MAX, trouble.message)
   return {
     record: { ...plain, ...(message !== undefined && { message }) },
     vm,

@@ -70,10 +70,10 @@ export function silenceOf({ metadata: { name }, node, isSilent }: ContainerPodVi
 }
 
 function warningOf(world: WorkspaceWorld, cluster: string, { metadata }: ContainerPodView): string | undefined {
-  const { text, isLookedAt = true } = world.podWarnings.get(metadata.uid ?? '') ?? {}
+  const { text, isRead = true } = world.podWarnings.get(metadata.uid ?? '') ?? {}
   if (text !== undefined) return `the pod does not start: ${text}`
   // What the previous leader found counts until this process has looked itself.
-  return isLookedAt ? undefined : knownHang(world, cluster)
+  return isRead ? undefined : knownHang(world, cluster)
 }
 
 function knownHang({ workspace }: Pick<WorkspaceWorld, 'workspace'>, cluster: string): string | undefined {

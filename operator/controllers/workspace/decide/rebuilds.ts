@@ -113,8 +113,8 @@ function isPublished(image: ImageView | undefined): boolean {
   if (image === undefined || isTerminating(image)) return false
   const { metadata, status } = image
   const { artifact, phase, revision = artifact?.revision, observedGeneration = metadata.generation } = status
-  const isLookedAt = observedGeneration === metadata.generation
-  return isLookedAt && phase !== 'Failed' && artifact !== undefined && artifact.revision === revision
+  const isObserved = observedGeneration === metadata.generation
+  return isObserved && phase !== 'Failed' && artifact !== undefined && artifact.revision === revision
 }
 
 /** Returns the value of annotation `ANNOTATIONS.rebuildRequestedAt` with which a rollout asks a machine. */

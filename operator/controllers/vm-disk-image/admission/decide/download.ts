@@ -69,8 +69,8 @@ function orphanOf(before: Orphan | undefined, dataVolume: DataVolumeView, now: n
 }
 
 /** Reports whether a live read of a download that is being deleted is due. */
-export function isLookDue(download: Download, now: number): boolean {
-  return download.state === 'ending' && now >= lookAt(download)
+export function isReadDue(download: Download, now: number): boolean {
+  return download.state === 'ending' && now >= readAt(download)
 }
 
 /** Reports whether an orphan has used up the time that a download gets. */
@@ -86,11 +86,11 @@ export function isTimed({ state, orphan }: Download): boolean {
 /** Returns the times, past or future, at which a live read is due and the time of an orphan is over. */
 export function timesOf(download: Download, patience: Patience): number[] {
   const { orphan } = download
-  const looks = download.state === 'ending' ? [lookAt(download)] : []
+  const looks = download.state === 'ending' ? [readAt(download)] : []
   return orphan === undefined ? looks : [...looks, endOf(orphan, patience)]
 }
 
-function lookAt({ since, isWaiting }: Extract<DownloadState, { readonly state: 'ending' }>): number {
+function readAt({ since, isWaiting }: Extract<DownloadState, { readonly state: 'ending' }>): number {
   return since + (isWaiting ? DEPENDENTS_MS : LEAVING_MS)
 }
 

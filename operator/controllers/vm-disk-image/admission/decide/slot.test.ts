@@ -32,7 +32,7 @@ type Move = Fact | Time
 const BOTH = [false, true]
 const there = (state: 'running' | 'finished' | 'ending' | 'over', more: object = {}): SeenDownload => ({
   state,
-  isLookDue: false,
+  isReadDue: false,
   isTimedOut: false,
   isOfAttempt: true,
   ...more,
@@ -51,13 +51,13 @@ const SIGHTS: readonly Seen[] = [
     there('running'),
     there('running', { isTimedOut: true }),
     there('ending'),
-    there('ending', { isLookDue: true }),
+    there('ending', { isReadDue: true }),
     there('over'),
   ].map((download): Seen => ({ download, isImporterAlive: true, isAsPlanned: true })),
 ]
 const [NOTHING_SEEN] = SIGHTS as [Seen]
 
-const CHECKED = { kind: 'checked', unended: [], isAbandoned: false, attemptMs: ATTEMPT_MS, seen: NOTHING_SEEN } as const
+const CHECKED = { kind: 'checked', unended: [], hasOrphan: false, attemptMs: ATTEMPT_MS, seen: NOTHING_SEEN } as const
 
 const FOUND = (['nothing', 'importer', 'claim', 'doubtful'] as const).flatMap((left) => [
   { left, ending: undefined },
@@ -79,8 +79,8 @@ const MOVES: readonly Move[] = [
   { kind: 'refused' },
   ...SIGHTS.map((seen): Fact => ({ kind: 'seen', ...seen })),
   ...[[], ['pod']].map((unended): Fact => ({ ...CHECKED, unended })),
-  { ...CHECKED, isAbandoned: true },
-  ...[undefined, ...FOUND].map((found): Fact => ({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })),
+  { ...CHECKED, hasOrphan: true },
+  ...[undefined, ...FOUND].map((found): Fact => ({ kind: 'read', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })),
   ...[SECOND, ARRIVAL_MS, DOUBTFUL_MS / 2, CLAIM_MS].map((ms): Time => ({ kind: 'time', ms })),
 ]
 
@@ -94,7 +94,7 @@ interface Book {
   readonly seen: Seen
   readonly doubtSince: number | undefined
   readonly podSince: number | undefined
-  readonly abandonedSince: number | undefined
+  readonly orphanedSince: number | undefined
 }
 
 interface Place {
@@ -113,7 +113,7 @@ const NEW: Place = {
     seen: NOTHING_SEEN,
     doubtSince: undefined,
     podSince: undefined,
-    abandonedSince: undefined,
+    orphanedSince: undefined,
   },
   now: 1_000_000,
 }
@@ -129,11 +129,11 @@ function isPossible(move: Move, { slot, book, now }: Place): boolean {
   if (move.kind === 'asked') return book.isHeld && isDue(slot, now) && book.seen.download === undefined
   if (move.kind === 'created' || move.kind === 'failed' || move.kind === 'refused') return book.underWay > now
   if (move.kind === 'wanted') return book.isHeld || move.start === undefined
-  if (move.kind === 'checked') return !move.isAbandoned || book.seen.download === undefined
-  if (move.kind !== 'looked') return true
+  if (move.kind === 'checked') return !move.hasOrphan || book.seen.download === undefined
+  if (move.kind !== 'read') return true
   // A look finds a DataVolume exactly if the cache has it then.
   return (
-    slot.isLooking &&
+    slot.isReading &&
     (move.found === undefined || (move.found.ending !== undefined) === (move.seen.download !== undefined))
   )
 }
@@ -161,9 +161,9 @@ function written({ book, now }: Place, move: Move): Book {
       return {
         ...next,
         podSince: move.unended.length > 0 ? (book.podSince ?? now) : undefined,
-        abandonedSince: move.isAbandoned ? (book.abandonedSince ?? now) : undefined,
+        orphanedSince: move.hasOrphan ? (book.orphanedSince ?? now) : undefined,
       }
-    case 'looked':
+    case 'read':
       return { ...next, doubtSince: doubtAfter(move.found, doubted, now) }
     default:
       return next
@@ -196,7 +196,7 @@ function wrongEmptiness(move: Move, book: Book, now: number): string | undefined
   if (download !== undefined) return wrongEnd(download, book, now)
   if (mayArrive(book, now)) return 'a request may still arrive'
   if (move.kind === 'refused' || move.kind === 'failed') return undefined
-  if (move.kind !== 'looked' || move.found === undefined) return 'nobody has looked'
+  if (move.kind !== 'read' || move.found === undefined) return 'nobody has looked'
   return isImporterAlive ? 'an importer is alive' : wrongRest(move.found.left, now - (book.doubtSince ?? now))
 }
 
@@ -220,7 +220,7 @@ function wrongRest(left: (typeof FOUND)[number]['left'], waitedMs: number): stri
 
 /** Returns why its DataVolume must not be asked for after this move. */
 function wrongRequest(before: Slot, move: Fact, slot: Slot, book: Book): string | undefined {
-  if (slot.isLooking) return 'a DataVolume is to be made behind live reads'
+  if (slot.isReading) return 'a DataVolume is to be made behind live reads'
   const isToBeMade = slot.wanted !== undefined && book.seen.isAsPlanned && book.seen.download === undefined
   // It is looked into the caches again right before it is asked for.
   const isSeenLater = before.state === 'claimed' || move.kind !== 'seen'
@@ -230,12 +230,12 @@ function wrongRequest(before: Slot, move: Fact, slot: Slot, book: Book): string 
 function wrongEffect({ kind }: Effect, slot: Slot, move: Fact, book: Book, now: number): string | undefined {
   const isWanted = slot.wanted !== undefined && book.seen.isAsPlanned
   const isTooEarly = {
-    look: mayArrive(book, now) || isWanted,
-    over: move.kind === 'looked' && isStillLeft(move.found?.left, now - (book.doubtSince ?? now)),
+    read: mayArrive(book, now) || isWanted,
+    over: move.kind === 'read' && isStillLeft(move.found?.left, now - (book.doubtSince ?? now)),
     endClaim: book.seen.download?.state !== 'ending',
     stopWaiting: book.seen.download?.state !== 'ending',
     endImporter: now - (book.podSince ?? now) < CDI_ENDS_MS,
-    endAbandoned: now - (book.abandonedSince ?? now) < ATTEMPT_MS,
+    endOrphan: now - (book.orphanedSince ?? now) < ATTEMPT_MS,
     refuse: slot.wanted !== undefined,
     report: !slot.tries.isLate && slot.waitsFor === undefined,
   }[kind]
@@ -259,10 +259,10 @@ function wrongs({ slot: before, now }: Place, move: Fact, book: Book): string[] 
 function fingerprint({ slot, book, now }: Place): string {
   const left = (at: number | undefined) => (at === undefined ? 'none' : Math.max(0, at - now))
   const since = (at: number | undefined) => (at === undefined ? 'none' : Math.min(CLAIM_MS, now - at))
-  const { requests, tries, wanted, lookAt, doubtedSince, abandonedSince, endAt, remains: _, ...rest } = slot
+  const { requests, tries, wanted, readAt, doubtedSince, orphanedSince, endAt, remains: _, ...rest } = slot
   return JSON.stringify([
-    ...[requests.arriveUntil, requests.doubtfulUntil, tries.retryAt, lookAt, book.underWay, book.doubtful].map(left),
-    ...[doubtedSince, book.doubtSince, book.podSince, abandonedSince, book.abandonedSince].map(since),
+    ...[requests.arriveUntil, requests.doubtfulUntil, tries.retryAt, readAt, book.underWay, book.doubtful].map(left),
+    ...[doubtedSince, book.doubtSince, book.podSince, orphanedSince, book.orphanedSince].map(since),
     [...endAt.values()].map(left),
     Math.min(2, tries.failures),
     [tries.answered, tries.isLate, requests.areInherited, wanted === undefined, rest],
@@ -289,7 +289,7 @@ function moved(before: Place, given: Move, visit: (place: Place, move: Fact, aft
   if (given.kind === 'time') return { ...before, now: now + given.ms }
   const { seen } = book
   // It is looked into the caches right before these.
-  const isSeenBefore = given.kind === 'checked' || given.kind === 'looked'
+  const isSeenBefore = given.kind === 'checked' || given.kind === 'read'
   const move = isSeenBefore ? { ...given, seen } : given
   const place = isSeenBefore ? { ...before, slot: step(before.slot, { ...seen, kind: 'seen' }, now).slot } : before
   if (!isPossible(move, place)) return undefined
@@ -304,15 +304,15 @@ function atRest({ slot: before, now: begun }: Place): Slot {
   const tell = (fact: Fact) => {
     const next = step(slot, fact, now)
     slot = next.slot
-    return next.effects.some(({ kind }) => kind === 'look')
+    return next.effects.some(({ kind }) => kind === 'read')
   }
   if (slot.state === 'asked') tell({ kind: 'failed', isAnswered: false, mayHappen: true, retryInMs: SECOND })
   const found = { left: 'nothing', ending: undefined } as const
   tell({ kind: 'wanted', start: undefined })
   tell({ kind: 'seen', ...NOTHING_SEEN })
-  if (slot.isLooking) tell({ kind: 'looked', found: undefined, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
+  if (slot.isReading) tell({ kind: 'read', found: undefined, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
   now += ARRIVAL_MS + SECOND
-  if (tell(CHECKED)) tell({ kind: 'looked', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
+  if (tell(CHECKED)) tell({ kind: 'read', found, claimMs: CLAIM_MS, seen: NOTHING_SEEN })
   return slot
 }
 
@@ -344,7 +344,7 @@ describe('a slot, for all facts in all states that they lead to', () => {
 })
 
 it('ends in two minutes where a finalizer keeps the DataVolume, and a pod that may be a stranger is left', () => {
-  const seen: Seen = { ...NOTHING_SEEN, download: there('ending', { isLookDue: true }) }
+  const seen: Seen = { ...NOTHING_SEEN, download: there('ending', { isReadDue: true }) }
   let [slot, now] = [step(NEW_SLOT, { ...seen, kind: 'seen' }, 0).slot, 0]
   const ends = (ms: number) => {
     now += ms
@@ -352,7 +352,7 @@ it('ends in two minutes where a finalizer keeps the DataVolume, and a pod that m
     slot = step(slot, { ...CHECKED, seen }, now).slot
     const next = step(
       slot,
-      { kind: 'looked', found: { left: 'doubtful', ending: { isWaiting: false } }, claimMs: CLAIM_MS, seen },
+      { kind: 'read', found: { left: 'doubtful', ending: { isWaiting: false } }, claimMs: CLAIM_MS, seen },
       now,
     )
     slot = next.slot

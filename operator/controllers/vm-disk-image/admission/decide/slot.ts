@@ -37,7 +37,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ['running', 'ending', 'finished'], on: ['seen'], to: 'left', because: 'gone' },
   { from: ['claimed'], on: ['seen'], to: 'left', because: 'not wanted any more' },
   { from: ['left'], on: ['seen'], to: 'claimed', because: 'wanted again' },
-  { from: ['left'], on: ['looked'], to: 'empty', because: 'live reads found nothing' },
+  { from: ['left'], on: ['read'], to: 'empty', because: 'live reads found nothing' },
   // What follows is rare: a late request, somebody else, or the state of a cache has changed what is there.
   { from: ['claimed', 'left', 'finished', 'ending', 'empty'], on: ['seen'], to: 'running' },
   { from: ['claimed', 'left', 'ending', 'empty'], on: ['seen'], to: 'finished' },
@@ -86,13 +86,13 @@ interface Known {
   /** Since when it waits for pods and claims that may or may not be its own, or for claims that CDI may still fill. */
   readonly doubtedSince: number | undefined
   /** Since when CDI may fill claims of a DataVolume that is gone, which nobody deletes. */
-  readonly abandonedSince: number | undefined
+  readonly orphanedSince: number | undefined
   /** What else than an importer live reads have found for a while, which keeps the slot. */
   readonly waitsFor: SlotWait | undefined
   /** Whether live reads are under way. What they find is about the time before, so nothing is asked for until then. */
-  readonly isLooking: boolean
+  readonly isReading: boolean
   /** Not before then are live reads made again. */
-  readonly lookAt: number
+  readonly readAt: number
   /** When importers that CDI should have ended are ended, by uid of the pod. */
   readonly endAt: ReadonlyMap<string, number>
 }
@@ -147,13 +147,13 @@ export type Fact =
   /** Now, after this was seen, what nobody else does may be due. */
   | ({ readonly kind: 'checked'; readonly seen: Seen } & Checked)
   /** What live reads found, and what was seen after them. */
-  | ({ readonly kind: 'looked'; readonly seen: Seen } & Looked)
+  | ({ readonly kind: 'read'; readonly seen: Seen } & Looked)
 
 export interface Checked {
   /** Uids of importers that nobody ends, though what they fill is being deleted. */
   readonly unended: readonly string[]
   /** The DataVolume is gone, and nobody deletes the claims that CDI fills for it: somebody deleted it with `--cascade=orphan`. */
-  readonly isAbandoned: boolean
+  readonly hasOrphan: boolean
   /** How long an attempt may take. */
   readonly attemptMs: number
 }
@@ -170,7 +170,7 @@ export interface Seen {
 export interface SeenDownload {
   readonly state: 'running' | 'finished' | 'ending' | 'over'
   /** It has been `ending` for so long that live reads are due. */
-  readonly isLookDue: boolean
+  readonly isReadDue: boolean
   /** It has lost its owner, and has used up the time that a download gets. */
   readonly isTimedOut: boolean
   /** It is of the attempt that the slot is held for. */
@@ -184,7 +184,7 @@ export interface Looked {
     | {
         /** The DataVolume is there, and being deleted. `isWaiting`: for its dependents. */
         readonly ending: undefined | { readonly isWaiting: boolean }
-        readonly left: 'nothing' | 'importer' | Exclude<SlotWait, 'abandoned'>
+        readonly left: 'nothing' | 'importer' | Exclude<SlotWait, 'orphaned'>
       }
   /** How long a claim counts that CDI may still fill. It would have filled it by then. */
   readonly claimMs: number
@@ -193,13 +193,13 @@ export interface Looked {
 /** What is to be done. */
 export type Effect =
   /** Read live what is left of it. */
-  | { readonly kind: 'look' }
+  | { readonly kind: 'read' }
   /** Delete this importer. CDI does that, if it is there. */
   | { readonly kind: 'endImporter'; readonly uid: string }
   /** Delete the claim of a DataVolume that somebody keeps. Until then CDI would go on filling it, with one importer after another. */
   | { readonly kind: 'endClaim' }
   /** Delete the claims that CDI fills although their DataVolume is gone: that has taken as long as an attempt may. */
-  | { readonly kind: 'endAbandoned' }
+  | { readonly kind: 'endOrphan' }
   /** Delete the DataVolume again, in the background: the dependents that it still waits for download nothing. */
   | { readonly kind: 'stopWaiting' }
   /** Record that nothing can download for the DataVolume any more. */
@@ -221,7 +221,7 @@ const FAILING_CREATES = 2
 /** How long CDI has to end the importers of a deleted DataVolume. After that the operator does it: CDI may be away. */
 const CDI_ENDS_MS = 3_000
 /** From the end of live reads of a slot to the next ones. */
-export const LOOK_AGAIN_MS = 1_000
+export const READ_AGAIN_MS = 1_000
 /** Kubernetes usually removes the claims of a DataVolume within seconds: nobody needs to read of those. */
 const TOLD_AFTER_MS = 15_000
 /** Longest wait for pods and claims that may be a stranger's. Importers have 30 s to end. */
@@ -236,10 +236,10 @@ export const NEW_SLOT: Slot = {
   tries: NO_TRIES,
   remains: { claims: new Map(), pods: new Map() },
   doubtedSince: undefined,
-  abandonedSince: undefined,
+  orphanedSince: undefined,
   waitsFor: undefined,
-  isLooking: false,
-  lookAt: 0,
+  isReading: false,
+  readAt: 0,
   endAt: new Map(),
 }
 
@@ -282,14 +282,14 @@ export function step(slot: Slot, fact: Fact, now: number): SlotStep {
       return only(afterSight(slot, fact, now))
     case 'checked':
       return afterCheck(slot, fact, now)
-    case 'looked':
-      return afterLook(slot, fact, now)
+    case 'read':
+      return afterRead(slot, fact, now)
   }
 }
 
 /** Reports whether its DataVolume is to be asked for. */
-export function isDue({ state, wanted, isLooking, lookAt, tries }: Slot, now: number): boolean {
-  return state === 'claimed' && wanted !== undefined && !isLooking && lookAt <= now && tries.retryAt <= now
+export function isDue({ state, wanted, isReading, readAt, tries }: Slot, now: number): boolean {
+  return state === 'claimed' && wanted !== undefined && !isReading && readAt <= now && tries.retryAt <= now
 }
 
 /** Reports whether creating its DataVolume fails or takes too long. It keeps its slot, since a request may still succeed. */
@@ -303,9 +303,9 @@ export function isIdle({ state, wanted, requests }: Slot, now: number): boolean 
 }
 
 /** Returns the times, past or future, at which something about it becomes possible. @param attemptMs how long an attempt may take */
-export function slotTimes({ requests, tries, lookAt, endAt, abandonedSince }: Slot, attemptMs: number): number[] {
-  const abandoned = abandonedSince === undefined ? [] : [abandonedSince + TOLD_AFTER_MS, abandonedSince + attemptMs]
-  return [requests.arriveUntil, tries.retryAt, lookAt, ...endAt.values(), ...abandoned]
+export function slotTimes({ requests, tries, readAt, endAt, orphanedSince }: Slot, attemptMs: number): number[] {
+  const orphaned = orphanedSince === undefined ? [] : [orphanedSince + TOLD_AFTER_MS, orphanedSince + attemptMs]
+  return [requests.arriveUntil, tries.retryAt, readAt, ...endAt.values(), ...orphaned]
 }
 
 const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const
@@ -382,26 +382,26 @@ function afterCheck(slot: Slot, fact: Extract<Fact, { kind: 'checked' }>, now: n
   const ends = unended.map((uid) => ({ uid, at: slot.endAt.get(uid) ?? now + CDI_ENDS_MS }))
   const endAt = new Map(ends.map(({ uid, at }) => [uid, at <= now ? now + CDI_ENDS_MS : at]))
   const effects = ends.flatMap(({ uid, at }): Effect[] => (at <= now ? [{ kind: 'endImporter', uid }] : []))
-  const isLook = slot.lookAt <= now && !slot.isLooking && mayBeEmpty(slot, seen, now)
-  if (isLook) effects.push({ kind: 'look' })
-  const { slot: next, effects: more } = afterAbandonment(slot, fact, now)
-  return { slot: { ...next, endAt, isLooking: next.isLooking || isLook }, effects: [...effects, ...more] }
+  const isRead = slot.readAt <= now && !slot.isReading && mayBeEmpty(slot, seen, now)
+  if (isRead) effects.push({ kind: 'read' })
+  const { slot: next, effects: more } = afterOrphaning(slot, fact, now)
+  return { slot: { ...next, endAt, isReading: next.isReading || isRead }, effects: [...effects, ...more] }
 }
 
 /** Nothing shows whether an importer without a DataVolume makes progress, so it has the time that an attempt has. */
-function afterAbandonment(
+function afterOrphaning(
   slot: Slot,
-  { isAbandoned, attemptMs, seen }: Extract<Fact, { kind: 'checked' }>,
+  { hasOrphan, attemptMs, seen }: Extract<Fact, { kind: 'checked' }>,
   now: number,
 ): SlotStep {
-  const since = isAbandoned ? (slot.abandonedSince ?? now) : undefined
+  const since = hasOrphan ? (slot.orphanedSince ?? now) : undefined
   const isOverdue = since !== undefined && now - since >= attemptMs
   const isTold = since !== undefined && now - since >= TOLD_AFTER_MS && seen.isImporterAlive
-  const waitsFor = isTold ? 'abandoned' : slot.waitsFor === 'abandoned' ? undefined : slot.waitsFor
-  const effects: Effect[] = isOverdue ? [{ kind: 'endAbandoned' }] : []
+  const waitsFor = isTold ? 'orphaned' : slot.waitsFor === 'orphaned' ? undefined : slot.waitsFor
+  const effects: Effect[] = isOverdue ? [{ kind: 'endOrphan' }] : []
   if (isTold && slot.waitsFor !== waitsFor) effects.push({ kind: 'report' })
   // The deletion may fail.
-  return { slot: { ...slot, waitsFor, abandonedSince: isOverdue ? since + CDI_ENDS_MS : since }, effects }
+  return { slot: { ...slot, waitsFor, orphanedSince: isOverdue ? since + CDI_ENDS_MS : since }, effects }
 }
 
 /** Reports whether nothing that is known of keeps the slot. Only live reads show what is not known. */
@@ -409,11 +409,11 @@ function mayBeEmpty({ state, wanted, requests }: Slot, seen: Seen, now: number):
   if (canArrive(requests, now)) return false
   if (state === 'left') return !seen.isImporterAlive
   const isToBeMade = wanted !== undefined && seen.isAsPlanned
-  return state === 'ending' && seen.download?.isLookDue === true && !isToBeMade
+  return state === 'ending' && seen.download?.isReadDue === true && !isToBeMade
 }
 
-function afterLook(before: Slot, fact: Extract<Fact, { kind: 'looked' }>, now: number): SlotStep {
-  const looked: Slot = { ...before, isLooking: false, lookAt: now + LOOK_AGAIN_MS }
+function afterRead(before: Slot, fact: Extract<Fact, { kind: 'read' }>, now: number): SlotStep {
+  const looked: Slot = { ...before, isReading: false, readAt: now + READ_AGAIN_MS }
   const { slot, effects } = afterFinding(looked, fact, now)
   const { found } = fact
   const isWaiting = found?.left === 'claim' || found?.left === 'doubtful'
@@ -423,11 +423,7 @@ function afterLook(before: Slot, fact: Extract<Fact, { kind: 'looked' }>, now: n
   return { slot: { ...slot, waitsFor }, effects: isNews ? [...effects, { kind: 'report' }] : effects }
 }
 
-function afterFinding(
-  before: Slot,
-  { found, claimMs, seen }: Extract<Fact, { kind: 'looked' }>,
-  now: number,
-): SlotStep {
+function afterFinding(before: Slot, { found, claimMs, seen }: Extract<Fact, { kind: 'read' }>, now: number): SlotStep {
   if (found === undefined || (found.ending !== undefined && before.state !== 'ending')) return only(before)
   const { ending, left } = found
   const slot: Slot = { ...before, doubtedSince: doubtAfter(before, found, now) }

@@ -314,8 +314,8 @@ describe('a container cluster', () => {
   })
 
   it('says what Events alone tell, and what was told before until somebody has looked', () => {
-    const told = (text: string | undefined, isLookedAt: boolean) => ({
-      podWarnings: new Map([['pod-uid', { text, isLookedAt }]]),
+    const told = (text: string | undefined, isRead: boolean) => ({
+      podWarnings: new Map([['pod-uid', { text, isRead }]]),
     })
     const starting = [{ phase: 'Pending' }]
     expect(cluster({}, starting, told('FailedCreatePodSandBox: no such network', true))).toEqual([
