@@ -19,8 +19,17 @@ export function ourCrds(): Promise<CRDManifest[]> {
   return readCrds(OUR_CRDS)
 }
 
-/** All CRDs in the YAML files of a folder. */
+/** Reading those of the systems underneath takes half a second, and tests start one control plane after another. */
+const readFolders = new Map<string, Promise<CRDManifest[]>>()
+
+/** All CRDs in the YAML files of a folder, which is read once by a process: nobody may change them. */
 export async function readCrds(folder: string): Promise<CRDManifest[]> {
+  const crds = readFolders.get(folder) ?? readFolder(folder)
+  readFolders.set(folder, crds)
+  return await crds
+}
+
+async function readFolder(folder: string): Promise<CRDManifest[]> {
   const files = (await readdir(folder)).filter((file) => /\.ya?ml$/.test(file)).sort()
   const documents = await Promise.all(
     files.map(async (file) => parseAllDocuments(await readFile(join(folder, file), 'utf8')).map((d) => d.toJS())),

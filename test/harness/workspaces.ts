@@ -2,7 +2,7 @@ import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { isApiError } from '../../operator/kube/api-error.ts'
-import { NAMESPACE } from '../../operator/kube/resource-types.ts'
+import { NAMESPACE, STORAGE_CLASS } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ignoreNotFound } from './grounds.ts'
 import { WORKSPACE, type Workspace } from './kinds.ts'
@@ -60,6 +60,8 @@ export class Workspaces extends WorldObjects<Workspace> implements AsyncDisposab
       await client.delete(WORKSPACE, metadata).catch(ignoreNotFound)
       await client.delete(NAMESPACE, metadata).catch(ignoreNotFound)
     }
+    // The next test of a cluster that files share may claim that there is none.
+    await client.delete(STORAGE_CLASS, { name: DEFAULT_CLASS }).catch(ignoreNotFound)
     await this.world[Symbol.asyncDispose]()
   }
 

@@ -1,11 +1,14 @@
 import { render } from '@open-terrain/constructs'
 import { WORKSPACE_LIMITS } from '@open-terrain/constructs/operator'
 import { type AdmissionChoices, AdmissionPolicies } from '@open-terrain/constructs/platform'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { type Plural, pathOf, useAdmissionCluster } from '../harness/admission-cluster.ts'
 import type { Answer, ApiUser, Write } from '../harness/api-user.ts'
 import { forbiddenUrls, LEGITIMATE_URLS } from './forbidden-urls.ts'
+import { labProtectionSuite } from './lab-protection-suite.ts'
+import { sourceUrlSuite } from './source-url-suite.ts'
+import { workspaceAccessSuite } from './workspace-access-suite.ts'
 
 const TEAM = 'team-a'
 const FARM = 'vmdi-farm'
@@ -259,6 +262,8 @@ describe('who may use an image', () => {
 })
 
 describe('where an image may come from', () => {
+  afterAll(() => cluster.setPolicy(undefined))
+
   const of: Readonly<Record<Plural, (url: string) => object>> = {
     vmdiskimages: (url) => image('a', specOf(url)),
     virtualmachines: (url) => machine('a', { vmDiskImageRef: { name: 'a' }, vmDiskImageTemplate: specOf(url) }),
@@ -505,3 +510,8 @@ describe('a WorkspaceSnapshot', () => {
     )
   })
 })
+
+// One after another on one API server, which takes seconds to start. The last one removes a kind.
+sourceUrlSuite(cluster, { every: 4 })
+workspaceAccessSuite(cluster)
+labProtectionSuite(cluster)

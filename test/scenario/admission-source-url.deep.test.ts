@@ -1,3 +1,4 @@
+import { useAdmissionCluster } from '../harness/admission-cluster.ts'
 import { sourceUrlSuite } from './source-url-suite.ts'
 
-sourceUrlSuite({ every: 1 })
+sourceUrlSuite(useAdmissionCluster(), { every: 1 })

@@ -8,6 +8,7 @@ import { SCRIPTED_PATHS } from '../../sandbox/image-server/scripted-paths.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { IMAGE, MACHINE, reasonOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
+import { sandboxAccessSuite } from './sandbox-access-suite.ts'
 
 const OPERATIONS = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
 const TYPES: Readonly<Record<string, ResourceType>> = { cm: CONFIG_MAP, vmdi: IMAGE, otvm: MACHINE }
@@ -46,8 +47,9 @@ async function kubectl(world: World, command: string, namespace: string): Promis
   ]
 }
 
+const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
+
 describe('the common tasks of docs/operations.md', () => {
-  const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
   const start = () => World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
   /** Runs a handle in the namespace of this world, for an image of this name. */
   const run = (world: World, purpose: string, name = '') =>
@@ -108,3 +110,5 @@ describe('the common tasks of docs/operations.md', () => {
     await world.finish()
   })
 })
+
+sandboxAccessSuite(cluster)

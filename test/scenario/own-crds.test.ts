@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { Machines } from '../harness/machines.ts'
 import { World } from '../harness/world.ts'
+import { kubevirtSimulatorSuite } from './kubevirt-simulator-suite.ts'
 
 /** All writes to children, and that of the machine's finalizer, from a machine without an image to one that runs. */
 const WRITES = [
@@ -59,4 +60,6 @@ describe('with the small CRDs of this project for the systems underneath', () =>
     expect(machines.children()).toEqual([])
     await world.finish()
   })
+
+  kubevirtSimulatorSuite('own', cluster)
 })

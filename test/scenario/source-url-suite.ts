@@ -4,7 +4,7 @@ import { AdmissionPolicies } from '@open-terrain/constructs/platform'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { oddUrl } from '../fuzz/odd-urls.ts'
-import { install, useAdmissionCluster } from '../harness/admission-cluster.ts'
+import { type AdmissionCluster, install } from '../harness/admission-cluster.ts'
 import { forbiddenUrls, LEGITIMATE_URLS } from './forbidden-urls.ts'
 
 /** The same seed in every run, so that a change is judged by its own effect. */
@@ -170,11 +170,10 @@ function verdictOf({ status, message }: { readonly status: number; readonly mess
 }
 
 /** @param every tests every n-th URL */
-export function sourceUrlSuite({ every }: { readonly every: number }): void {
+export function sourceUrlSuite(cluster: AdmissionCluster, { every }: { readonly every: number }): void {
   const thinned = (urls: readonly string[]) => urls.filter((_, at) => at % every === 0)
 
   describe('the admission policy on URLs', () => {
-    const cluster = useAdmissionCluster()
     const all = [...LISTS, ...BAD_LISTS, LONG_LIST]
 
     beforeAll(async () => {

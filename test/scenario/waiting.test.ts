@@ -12,6 +12,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { A_CERTIFICATE } from '../harness/grounds.ts'
 import { reasonOf } from '../harness/kinds.ts'
 import { type SpecInput, World } from '../harness/world.ts'
+import { badInputSuite } from './bad-input-suite.ts'
 
 /** What an image lacks, by its name. */
 interface Lack {
@@ -104,9 +105,12 @@ const MISFITS: Readonly<Record<string, Misfit>> = {
   },
 }
 
-describe('an image that lacks something', () => {
-  const cluster = useOwnCluster()
+// Its kinds are replaced and removed.
+const cluster = useOwnCluster()
 
+badInputSuite(cluster)
+
+describe('an image that lacks something', () => {
   it('waits for it without a slot, lets others pass, and starts by itself', async () => {
     let policy: Readonly<Record<string, string>> = { concurrency: '1', allowedSourceUrls: HERE }
     await using world = await World.start(cluster(), { policy })

@@ -5,11 +5,10 @@ import { find } from '../../operator/kube/find.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
 import { readManifests } from '../../sandbox/demo/manifests.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 type Secret = KubeObject & { readonly type?: string; readonly data: Readonly<Record<string, string>> }
 

@@ -7,12 +7,11 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 describe('the workspace of the proposal', () => {
   it('goes from nothing to Ready with the rights of an installation, and with all that it made but the image that the policy retains', async () => {

@@ -18,8 +18,8 @@ import {
 } from '../../constructs/api/virtual-machine.fixtures.ts'
 import { SPEC_FIXTURES } from '../../constructs/api/vm-disk-image.fixtures.ts'
 import { WORKSPACE_FIXTURES } from '../../constructs/api/workspace.fixtures.ts'
+import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { installCrds, ourCrds } from '../../sandbox/control-plane/install.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
@@ -118,86 +118,94 @@ function messageIn(answer: string): string {
   return (JSON.parse(answer) as { message: string }).message
 }
 
-describe('a bad spec', () => {
-  const cluster = useOwnCluster()
-
-  it.each(KINDS)('of a $kind is judged by the API server as by the schema, fixture by fixture', async (one) => {
-    const { controlPlane } = cluster()
-    const { apiVersion, kind } = one
-    const url = urlOf(one)
-    const differences: string[] = []
-    await Promise.all(
-      one.fixtures.map(async ({ name, spec, valid, path = '', says = '' }, at) => {
-        const manifest = { apiVersion, kind, metadata: { name: `fixture-${at}` }, spec }
-        const { status, text } = await controlPlane.request('POST', url, manifest)
-        const isAccepted = status === 201
-        if (isAccepted !== valid) differences.push(`${name}: the API server answers ${status}: ${text.slice(0, 300)}`)
-        if (one.parse(spec).ok !== valid) differences.push(`${name}: the schema disagrees`)
-        const missing = isAccepted ? [] : [path, says].filter((part) => !messageIn(text).includes(part))
-        for (const part of missing) differences.push(`${name}: ${part} is not said: ${text.slice(0, 300)}`)
-        if (/should match|failed rule/.test(text)) differences.push(`${name}: no words, but ${text.slice(0, 300)}`)
-      }),
-    )
-    expect(differences).toEqual([])
-  })
-
-  it.each(WORDS)(
-    'is refused with field, value and rule: $field $value',
-    async ({ kind, path, field, inner, value, rule }) => {
-      const { controlPlane } = cluster()
-      const url = urlOf(kind)
-      const spec = withField(FINE[kind.kind], path, value) as object
-      const { status, text } = await controlPlane.request('POST', url, {
-        apiVersion: kind.apiVersion,
-        kind: kind.kind,
-        metadata: { name: 'bad' },
-        spec,
-      })
-      expect(status).toBe(422)
-      const message = messageIn(text)
-      expect(message).toContain(`spec.${field.replaceAll(/[.](\d+)/g, '[$1]')}`)
-      expect(message).toContain(rule)
-      const bad = inner === undefined ? value : (value as Record<string, unknown>)[inner]
-      expect(message).toContain(JSON.stringify(Array.isArray(bad) ? bad[0] : bad))
-    },
+/** Where the API server judges a fixture in another way than the schema, or without the words of the fixture. */
+async function differencesOf(
+  controlPlane: Cluster['controlPlane'],
+  one: (typeof KINDS)[number],
+): Promise<readonly string[]> {
+  const { apiVersion, kind } = one
+  const url = urlOf(one)
+  const differences: string[] = []
+  await Promise.all(
+    one.fixtures.map(async ({ name, spec, valid, path = '', says = '' }, at) => {
+      const manifest = { apiVersion, kind, metadata: { name: `fixture-${at}` }, spec }
+      const { status, text } = await controlPlane.request('POST', url, manifest)
+      const isAccepted = status === 201
+      if (isAccepted !== valid) differences.push(`${name}: the API server answers ${status}: ${text.slice(0, 300)}`)
+      if (one.parse(spec).ok !== valid) differences.push(`${name}: the schema disagrees`)
+      const missing = isAccepted ? [] : [path, says].filter((part) => !messageIn(text).includes(part))
+      for (const part of missing) differences.push(`${name}: ${part} is not said: ${text.slice(0, 300)}`)
+      if (/should match|failed rule/.test(text)) differences.push(`${name}: no words, but ${text.slice(0, 300)}`)
+    }),
   )
+  return differences
+}
 
-  it('of a VirtualMachine may have a good name only', async () => {
-    const { controlPlane } = cluster()
-    const { apiVersion, kind, plural } = virtualMachine
-    const answers = await Promise.all(
-      [...VIRTUAL_MACHINE_NAMES.accepted, ...VIRTUAL_MACHINE_NAMES.refused].map(async (name) => {
-        const manifest = { ...PROPOSED_VIRTUAL_MACHINE, apiVersion, kind, metadata: { name } }
-        const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
-        const { status, text } = await controlPlane.request('POST', url, manifest)
-        return [name, status === 201 ? 'accepted' : /metadata\.name must be [^:]*/.exec(text)?.[0]]
-      }),
+/** @param cluster whose kinds this suite replaces, and installs again */
+export function badInputSuite(cluster: () => Cluster): void {
+  describe('a bad spec', () => {
+    it.each(KINDS)('of a $kind is judged by the API server as by the schema, fixture by fixture', async (one) => {
+      expect(await differencesOf(cluster().controlPlane, one)).toEqual([])
+    })
+
+    it.each(WORDS)(
+      'is refused with field, value and rule: $field $value',
+      async ({ kind, path, field, inner, value, rule }) => {
+        const { controlPlane } = cluster()
+        const url = urlOf(kind)
+        const spec = withField(FINE[kind.kind], path, value) as object
+        const { status, text } = await controlPlane.request('POST', url, {
+          apiVersion: kind.apiVersion,
+          kind: kind.kind,
+          metadata: { name: 'bad' },
+          spec,
+        })
+        expect(status).toBe(422)
+        const message = messageIn(text)
+        expect(message).toContain(`spec.${field.replaceAll(/[.](\d+)/g, '[$1]')}`)
+        expect(message).toContain(rule)
+        const bad = inner === undefined ? value : (value as Record<string, unknown>)[inner]
+        expect(message).toContain(JSON.stringify(Array.isArray(bad) ? bad[0] : bad))
+      },
     )
-    const message =
-      'metadata.name must be lower-case letters, digits and \\"-\\", at most 63, with a letter or digit at both ends'
-    expect(answers).toEqual([
-      ...VIRTUAL_MACHINE_NAMES.accepted.map((name) => [name, 'accepted']),
-      ...VIRTUAL_MACHINE_NAMES.refused.map((name) => [name, message]),
-    ])
-  })
 
-  it('that got in under an older schema is shown, with its field, and blocks nobody', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const { kubeconfigYaml } = cluster().controlPlane
-    const crds = await ourCrds()
-    await installCrds({ kubeconfigYaml }, crds.map(withoutRules))
-    await world.createWhenTaken('bad', { url: 'ftp://somewhere/a' })
-    const bad = await world.untilReason('bad', 'InvalidSpec')
-    expect(bad.status).toMatchObject({ phase: 'Failed', message: expect.stringContaining('spec.url') })
-    expect(conditionOf(bad, 'Stalled')?.status).toBe('True')
-    await world.syncImage('good')
+    it('of a VirtualMachine may have a good name only', async () => {
+      const { controlPlane } = cluster()
+      const { apiVersion, kind, plural } = virtualMachine
+      const answers = await Promise.all(
+        [...VIRTUAL_MACHINE_NAMES.accepted, ...VIRTUAL_MACHINE_NAMES.refused].map(async (name) => {
+          const manifest = { ...PROPOSED_VIRTUAL_MACHINE, apiVersion, kind, metadata: { name } }
+          const url = `/apis/${apiVersion}/namespaces/default/${plural}?dryRun=All`
+          const { status, text } = await controlPlane.request('POST', url, manifest)
+          return [name, status === 201 ? 'accepted' : /metadata\.name must be [^:]*/.exec(text)?.[0]]
+        }),
+      )
+      const message =
+        'metadata.name must be lower-case letters, digits and \\"-\\", at most 63, with a letter or digit at both ends'
+      expect(answers).toEqual([
+        ...VIRTUAL_MACHINE_NAMES.accepted.map((name) => [name, 'accepted']),
+        ...VIRTUAL_MACHINE_NAMES.refused.map((name) => [name, message]),
+      ])
+    })
 
-    await installCrds({ kubeconfigYaml }, crds)
-    await world.patchImage('bad', { spec: { url: world.urlOf('bad') } })
-    await world.untilSynced('bad')
-    await world.finish()
+    it('that got in under an older schema is shown, with its field, and blocks nobody', async () => {
+      await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+      const { kubeconfigYaml } = cluster().controlPlane
+      const crds = await ourCrds()
+      await installCrds({ kubeconfigYaml }, crds.map(withoutRules))
+      await world.createWhenTaken('bad', { url: 'ftp://somewhere/a' })
+      const bad = await world.untilReason('bad', 'InvalidSpec')
+      expect(bad.status).toMatchObject({ phase: 'Failed', message: expect.stringContaining('spec.url') })
+      expect(conditionOf(bad, 'Stalled')?.status).toBe('True')
+      await world.syncImage('good')
+
+      await installCrds({ kubeconfigYaml }, crds)
+      await world.patchImage('bad', { spec: { url: world.urlOf('bad') } })
+      await world.untilSynced('bad')
+      await world.finish()
+    })
   })
-})
+}
 
 /** The same kinds, but any spec is valid. */
 function withoutRules(crd: Crd): Crd {

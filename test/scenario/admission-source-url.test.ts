@@ -1,3 +1,0 @@
-import { sourceUrlSuite } from './source-url-suite.ts'
-
-sourceUrlSuite({ every: 4 })
