@@ -119,7 +119,7 @@ const disk = z
     size: maybeText(64, 'Size that was asked for when the disk was made. Absent where none was.'),
     claimUID: maybeText(
       64,
-      'Uid of the claim that the guest has had as this disk. If that claim is gone, no other one is made before somebody asks for it.',
+      'Uid of the claim that the guest has had as this disk. If that claim is gone, no other one is made before somebody asks for it: none once somebody has.',
     ),
   })
   .describe('One disk beside the root disk.')

@@ -24,6 +24,9 @@ import { failed, type MachineDraft, type Step, waiting } from './machine-plan.ts
 import { wantedClaims } from './plan-children.ts'
 import type { MachineSummary, Remark } from './status.ts'
 
+/** In place of the uid of a claim that the guest had: somebody has asked for another one, which no guest has had yet. */
+const TO_BE_MADE = 'none'
+
 interface LostDisk extends Pick<DiskLoss, 'reason' | 'what'> {
   readonly disk: DiskFacts
   /** CDI has made another one in its place. */
@@ -64,7 +67,8 @@ function lossOf(world: MachineWorld, disk: DiskFacts): LostDisk | undefined {
 /** Reports whether a guest has had the disk. The claim is made before KubeVirt's machine names it, and that of a clone is empty until CDI has filled it. */
 function isOfGuest(world: MachineWorld, disk: DiskFacts): boolean {
   const { claim, claimName, given, ofImage } = disk
-  if (recordOf(world, disk)?.claimUID !== undefined) return true
+  const { claimUID } = recordOf(world, disk) ?? {}
+  if (claimUID !== undefined) return claimUID !== TO_BE_MADE
   const { clone } = ofImage ?? {}
   // KubeVirt's machine is given a clone as soon as its claim is there. If both are gone, nothing says that it was ever complete.
   const isFilled =
@@ -128,12 +132,17 @@ function answered(world: MachineWorld): Pick<VirtualMachineStatus, 'rebuildReque
   return diskLoss(world) === undefined ? { rebuildRequest: seenRebuild(world) } : {}
 }
 
-/** Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. */
+/**
+ * Returns the records of disks without the lost ones. Of one that CDI has made again, only the claim that the guest had is forgotten. Of an empty one it is
+ * recorded that it is to be made: the process may die before it is, and the request is over.
+ */
 function recordsWithout({ vm }: MachineWorld, lost: readonly LostDisk[]): Pick<VirtualMachineStatus, 'disks'> {
   const disks = vm.status.disks?.flatMap((record) => {
     const one = lost.find(({ disk }) => disk.spec.name === record.name)
     if (one === undefined) return record
-    return isToBeMade(one) ? [] : withoutUndefined({ ...record, claimUID: undefined })
+    if (!isToBeMade(one)) return withoutUndefined({ ...record, claimUID: undefined })
+    const isEmpty = one.disk.ofImage === undefined && one.disk.spec.volume === undefined && isMade(one.disk)
+    return isEmpty ? { ...record, claimUID: TO_BE_MADE } : []
   })
   return { disks: disks?.length === 0 ? undefined : disks }
 }

@@ -1,11 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { diskClaimName } from '@open-terrain/constructs/operator'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
 import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { ClaimFacts } from '../world.ts'
+import type { MachinePlan } from './machine-plan.ts'
 
 const DATA = diskClaimName('vm', 'data')
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }
@@ -162,6 +163,22 @@ describe('an empty disk that the guest has had', () => {
     walk.start()
     expect(walk.stand).toBe('Ready/Running')
     expect(gone(walk).stand).toBe('Failed/DiskLost')
+  })
+
+  it('is made again after a process that died between the record of that and the claim', () => {
+    const walk = stopped(gone(new MachineWalk({ spec: EMPTY }).deploy()))
+    const plan = vi.spyOn(walk, 'plan')
+    walk.rebuild()
+    const plans = plan.mock.results.map(({ value }) => value as MachinePlan)
+    const asked = plans.find(({ apply }) => apply.some(({ metadata }) => metadata.name === DATA))
+    plan.mockRestore()
+    walk.claims.delete(DATA)
+    const status = { ...walk.status, ...asked?.status }
+    gone(walk.change({ status }))
+    expect(walk.log.filter((line) => line === `apply PersistentVolumeClaim ${DATA}`)).toHaveLength(3)
+    walk.start()
+    expect([walk.stand, walk.condition('DiskLost')]).toEqual(['Ready/Running', undefined])
+    expect(gone(stopped(walk)).stand).toBe('Failed/DiskLost')
   })
 
   it('and that is being deleted is told of while the guest has it', () => {
