@@ -80,6 +80,8 @@ export interface ContainerPodView extends KubeObject {
   readonly unschedulable: string
   /** Names of its scheduling gates. */
   readonly gates: readonly string[]
+  /** Whether it was kept off nodes by name when its gate was opened. Nobody can change that in a pod. */
+  readonly isKeptOff: boolean
   readonly isPrivileged: boolean
   /** Of a pod that plays roles, once it has ended: what it said at its end. It may contain secrets. */
   readonly lastWords?: LastWords
@@ -324,9 +326,15 @@ export function viewContainerPod(object: KubeObject): ContainerPodView {
     initializing: upTo(REASON_MAX, initial.find(({ state }) => state?.running !== undefined)?.name),
     unschedulable: scheduled.status === 'False' && !isGated ? upTo(MESSAGE_MAX, scheduled.message) : '',
     gates,
+    isKeptOff: isKeptOff(spec),
     isPrivileged: isPrivileged(spec),
     ...ended,
   }
+}
+
+function isKeptOff({ affinity }: Raw): boolean {
+  const terms: Raw[] = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
+  return terms.some(({ matchFields = [] }) => matchFields.some(({ operator }: Raw) => operator === 'NotIn'))
 }
 
 /** Kubernetes keeps no more of what a container says at its end. */

@@ -165,6 +165,26 @@ describe('a workspace on more than one node', () => {
     expect(nodes()).toEqual(['node-1'])
   })
 
+  it('is tried again where the operator died after it had forgotten the nodes, and before it deleted the pod', async () => {
+    await start()
+    await take(53, 'a-node')
+    await take(53, 'node-1')
+    create(lab(DNS))
+    await world.until('what prevents it', () => component('dns')?.reason === 'Unschedulable')
+    world.killOperator()
+    const matchFields = [{ key: 'metadata.name', operator: 'NotIn', values: ['node-1'] }]
+    const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } }
+    const pod = podOf('dns')
+    world.simulated.cluster.admin.replace(POD, {
+      ...pod,
+      spec: { ...pod.spec, affinity: { nodeAffinity: required } },
+    } as unknown as KubeObject)
+    world.delete(DEPLOYMENT, TEAM, 'taken-53-node-1')
+    world.startOperator()
+    await untilReady()
+    expect(nodes()).toEqual(['node-1'])
+  })
+
   it('has its machine on the node of its volume', async () => {
     await start()
     world.createImage('golden')

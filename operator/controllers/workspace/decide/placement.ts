@@ -195,7 +195,8 @@ function judgeUnplaced(world: WorkspaceWorld, one: Case<NodeGroup>, now: number)
     const note = guest === undefined ? triedOn(group.avoided) : restOn(guest)
     const noted = note === undefined ? {} : { note }
     const isAlone = pod.unschedulable.includes('pod affinity')
-    if (!isAlone && group.avoided.length === 0) return noted
+    // The process may have died after it had forgotten the nodes, and before it deleted the pod.
+    if (!isAlone && !pod.isKeptOff && group.avoided.length === 0) return noted
     // The scheduler tries the pod again only after minutes, although its reason has gone.
     const again = {
       ...noted,
