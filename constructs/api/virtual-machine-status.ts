@@ -221,12 +221,17 @@ export const virtualMachineStatus = statusOf(
     ),
     rebuildRequest: maybeText(
       64,
-      'Fingerprints of the last values of annotation pelotech.ot/rebuild-requested-at that were seen, the newest one last. Each value counts once.',
+      'Fingerprint of the last value of annotation pelotech.ot/rebuild-requested-at that was seen. Each value counts once.',
+    ),
+    earlierRebuilds: maybeText(
+      64,
+      'Fingerprints of values before that, the newest one last: none of them counts again.',
     ),
     resetRequest: maybeText(
       64,
-      'Fingerprints of the last values of annotation pelotech.ot/reset-requested-at that were seen, the newest one last; `none` if there was none. Each value counts once. Absent for a machine that was not looked at since resets are known: a value that it has then does not count.',
+      'Fingerprint of the last value of annotation pelotech.ot/reset-requested-at that was seen; `none` if there was none. Each value counts once. Absent for a machine that was not looked at since resets are known: a value that it has then does not count.',
     ),
+    earlierResets: maybeText(64, 'Fingerprints of values before that, the newest one last: none of them counts again.'),
     replacement: replacement.optional(),
     oldDisk: oldDisk.optional(),
     kicks: kicks.optional(),

@@ -10,8 +10,11 @@ type AskedAnnotation = typeof ANNOTATIONS.rebuildRequestedAt | typeof ANNOTATION
 /** What the status has where the annotation was looked for, and there was none. */
 const NO_REQUEST = 'none'
 
-/** Values that the status remembers, of each annotation. Their hashes have room in the 64 characters that the field always had. */
+/** Earlier values that the status remembers, of each annotation. */
 const REMEMBERED_MAX = 7
+
+type SeenRebuild = Pick<VirtualMachineStatus, 'rebuildRequest' | 'earlierRebuilds'>
+type SeenReset = Pick<VirtualMachineStatus, 'resetRequest' | 'earlierResets'>
 
 /** Fingerprint of the present request for a new disk in the place of one that is lost or outdated; undefined if there is none. */
 function rebuildRequestOf(vm: Asked): string | undefined {
@@ -31,17 +34,27 @@ function fingerprintOf({ metadata }: Asked, annotation: AskedAnnotation): string
 /** Reports whether somebody asks for a new disk. Each value counts once, also if it comes back, and never one that the machine was created with. */
 export function isRebuildAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const request = rebuildRequestOf(vm)
-  return request !== undefined && !hasHash(vm.status.rebuildRequest, request)
+  const { rebuildRequest, earlierRebuilds } = vm.status
+  return request !== undefined && request !== rebuildRequest && !hasHash(earlierRebuilds, request)
 }
 
 /** Returns the rebuilds that the status remembers once it has seen the present one. */
-export function seenRebuild({ vm }: Pick<MachineWorld, 'vm'>): string | undefined {
-  return remembered(vm.status.rebuildRequest, rebuildRequestOf(vm))
+export function seenRebuild({ vm }: Pick<MachineWorld, 'vm'>): SeenRebuild {
+  const { rebuildRequest, earlierRebuilds } = vm.status
+  const { newest, earlier } = remembered(rebuildRequest, earlierRebuilds, rebuildRequestOf(vm))
+  return { rebuildRequest: newest, earlierRebuilds: earlier }
 }
 
-function remembered(before: string | undefined, request: string | undefined): string | undefined {
-  if (request === undefined) return before
-  return withNewest(before === NO_REQUEST ? undefined : before, request, REMEMBERED_MAX)
+/** The newest one is apart: an operator of an earlier release, to which people go back, compares with nothing else. */
+function remembered(before: string | undefined, earlier: string | undefined, request: string | undefined) {
+  if (request === undefined || request === before) return { newest: before, earlier }
+  const isFirst = before === undefined || before === NO_REQUEST
+  return { newest: request, earlier: isFirst ? earlier : withNewest(earlier, before, REMEMBERED_MAX) }
+}
+
+function resetsWith(request: string | undefined, { resetRequest, earlierResets }: VirtualMachineStatus): SeenReset {
+  const { newest, earlier } = remembered(resetRequest, earlierResets, request)
+  return { resetRequest: newest ?? NO_REQUEST, earlierResets: earlier }
 }
 
 /**
@@ -52,41 +65,38 @@ export function isResetAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const { phase, resetRequest } = vm.status
   const request = resetRequestOf(vm)
   if (phase === undefined || resetRequest === undefined || request === undefined) return false
-  return !hasHash(resetRequest, request)
+  return request !== resetRequest && !hasHash(vm.status.earlierResets, request)
 }
 
 /** The requests that a new root disk answers, for the status. */
 export function answeredRequests({ vm }: Pick<MachineWorld, 'vm'>) {
   return {
-    rebuildRequest: seenRebuild({ vm }),
-    resetRequest: remembered(vm.status.resetRequest, resetRequestOf(vm)) ?? NO_REQUEST,
+    ...seenRebuild({ vm }),
+    ...resetsWith(resetRequestOf(vm), vm.status),
   } satisfies Partial<VirtualMachineStatus>
 }
 
 /** Returns the reset that the status has seen, where no new disk answers one. */
-export function seenReset(world: Pick<MachineWorld, 'vm' | 'spec'>): string {
-  const { resetRequest } = world.vm.status
-  const seen = isNotCounted(world) ? remembered(resetRequest, resetRequestOf(world.vm)) : resetRequest
-  return seen ?? NO_REQUEST
+export function seenReset(world: Pick<MachineWorld, 'vm' | 'spec'>): SeenReset {
+  return resetsWith(isNotCounted(world) ? resetRequestOf(world.vm) : undefined, world.vm.status)
 }
 
 /** Reports whether a reset does not count that the machine has now: it is new, was never looked at for this, is left as it is, or has had this one. */
 function isNotCounted({ vm, spec }: Pick<MachineWorld, 'vm' | 'spec'>): boolean {
-  const { phase, resetRequest } = vm.status
+  const { phase, resetRequest, earlierResets } = vm.status
   if (phase === undefined || resetRequest === undefined) return true
-  return (spec.ok && spec.spec.ignoreOnDeploy === true) || hasHash(resetRequest, resetRequestOf(vm) ?? '')
+  return (spec.ok && spec.spec.ignoreOnDeploy === true) || hasHash(earlierResets, resetRequestOf(vm) ?? '')
 }
 
 /** Tells who has asked in vain. A machine that was created with the annotation is new as it is. */
 export function eventsOnRequests(world: Pick<MachineWorld, 'vm' | 'spec'>): EventNote[] {
-  const { phase, resetRequest } = world.vm.status
+  const { phase, resetRequest, earlierResets } = world.vm.status
   const request = resetRequestOf(world.vm)
-  if (phase === undefined || request === undefined || !isNotCounted(world) || seenReset(world) === resetRequest)
-    return []
+  if (phase === undefined || request === undefined || request === resetRequest || !isNotCounted(world)) return []
   const why =
     resetRequest === undefined
       ? 'was there before the operator first looked for it'
-      : hasHash(resetRequest, request)
+      : hasHash(earlierResets, request)
         ? 'has a value again that it had before'
         : 'is set while spec.ignoreOnDeploy is true'
   const message = `annotation ${ANNOTATIONS.resetRequestedAt} ${why}: it does not count, and the root disk stays; to replace it, set another value`

@@ -128,8 +128,8 @@ export function planNewDisks({ world }: Pick<MachineDraft, 'world'>): Step | und
 }
 
 /** The request was about these disks. It is none for the root disk, unless that is lost, too. */
-function answered(world: MachineWorld): Pick<VirtualMachineStatus, 'rebuildRequest'> {
-  return diskLoss(world) === undefined ? { rebuildRequest: seenRebuild(world) } : {}
+function answered(world: MachineWorld): Pick<VirtualMachineStatus, 'rebuildRequest' | 'earlierRebuilds'> {
+  return diskLoss(world) === undefined ? seenRebuild(world) : {}
 }
 
 /**

@@ -119,12 +119,12 @@ function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['summary']) {
  * A request that a machine was created with, or that it gets while it has its disk and that is not outdated, is over: it does not count when the disk is lost
  * later, nor when it is outdated later.
  */
-function seenRequest(world: MachineWorld): string | undefined {
+function seenRequest(world: MachineWorld): ReturnType<typeof seenRebuild> {
   const { status } = world.vm
   const isLost = diskLoss(world) !== undefined || lostDisks(world).length > 0
   const isLeft = world.spec.ok && world.spec.spec.ignoreOnDeploy === true
   const isOver = status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
-  return isOver ? seenRebuild(world) : status.rebuildRequest
+  return isOver ? seenRebuild(world) : {}
 }
 
 /** A machine that was made before resets were known gets the note that nobody asks for one with the next write, and no write for itself. */
@@ -142,8 +142,8 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
     ...vm.status,
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     provisioningSince: undefined,
-    rebuildRequest: seenRequest(world),
-    resetRequest: seenReset(world),
+    ...seenRequest(world),
+    ...seenReset(world),
     missingSecretKeys: missingKeys(world, stands),
     ...shown,
   }

@@ -1,6 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { isHalted, shortHash, type WorkspaceSpec, type WorkspaceVm } from '@open-terrain/constructs/operator'
-import { hasHash } from '../../../base/hash-list.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
@@ -73,9 +72,7 @@ function isUnderWay(machine: MachineFacts): boolean {
   const value = machine.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt]
   const mark = markIn(value)
   if (value === undefined || mark === undefined) return false
-  return (
-    !hasHash(machine.status.rebuildRequest, shortHash([value])) || (mark === markOf(machine) && isSpecChanged(machine))
-  )
+  return machine.status.rebuildRequest !== shortHash([value]) || (mark === markOf(machine) && isSpecChanged(machine))
 }
 
 function isSpecChanged(machine: MachineFacts): boolean {
