@@ -1,3 +1,4 @@
+import { Chart } from 'cdk8s'
 import { DATA_SYNC_IMAGE_FIELDS } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
@@ -13,17 +14,26 @@ export function appProblemsOf(object: AuthoredNode): string[] {
 function takenNames(object: AuthoredNode, before: readonly AuthoredNode[]): string[] {
   const other = before.find(
     (one) =>
-      one.kind === object.kind && one.name === object.name && one.metadata.namespace === object.metadata.namespace,
+      isBesideIt(object, one) &&
+      one.kind === object.kind &&
+      one.name === object.name &&
+      one.metadata.namespace === object.metadata.namespace,
   )
   if (other === undefined) return []
   return [
-    `metadata.name: ${object.name} is the name of ${other.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into apps of their own`,
+    `metadata.name: ${object.name} is the name of ${other.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into charts of their own`,
   ]
+}
+
+/** Charts may be for different clusters: each is a file of its own. */
+function isBesideIt(one: AuthoredNode, other: AuthoredNode): boolean {
+  const chartOf = ({ node }: AuthoredNode) => node.scopes.findLast((scope) => Chart.isChart(scope))
+  return chartOf(one) === chartOf(other)
 }
 
 function otherImages(object: AuthoredNode, before: readonly AuthoredNode[]): string[] {
   return object.authoredImages().flatMap((claim) => {
-    for (const one of before)
+    for (const one of before.filter((other) => isBesideIt(object, other)))
       for (const other of one.authoredImages()) {
         const differing = isSameImage(claim, other) ? differingSources(claim.settings, other.settings) : []
         if (differing.length > 0)

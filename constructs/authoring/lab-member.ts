@@ -60,6 +60,11 @@ export abstract class LabMember<Words extends object> extends Construct implemen
     return this
   }
 
+  /** Whether fields were laid over what its words say. */
+  get isPatched(): boolean {
+    return this.#patches.length > 0
+  }
+
   /** Returns what it is in the spec, with all that was patched. @param spec what its words say */
   protected patched<Spec>(spec: Spec): Spec {
     return this.#patches.reduce<unknown>(withPatch, spec) as Spec

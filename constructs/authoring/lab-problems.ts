@@ -4,7 +4,7 @@ import type { WorkspaceSpec } from '../api/workspace.ts'
 import { misplacedAddress, misplacedHop } from '../api/workspace-cidrs.ts'
 import { wrongDependency } from '../api/workspace-dependencies.ts'
 import { membersOf, type WorkspaceMember } from '../children/member-names.ts'
-import { overlapWarnings, templateWarnings } from '../children/workspace-lab-warnings.ts'
+import { templateWarnings } from '../children/workspace-lab-warnings.ts'
 
 /**
  * Returns what cannot work in a spec that the API server accepts. The operator would say it of an object that exists; an author is told before. The places are
@@ -17,7 +17,6 @@ export function labProblems(spec: WorkspaceSpec): SpecProblem[] {
     located(`spec.${list}[${at}]`, member.name, [
       ...some(wrongDependency(members, member.name)),
       ...some(misplacedAddress(networks, member.interfaces ?? [])),
-      ...overlapWarnings(spec, member),
       ...wrongOverrides(root, member),
     ])
   return [

@@ -27,6 +27,7 @@ import {
 
 /** What only authors are warned of: the operator does not judge who can read a password, or what a tag is worth. */
 export const AUTHOR_WARNING_IDS = [
+  'NoNetwork',
   'PasswordInEnvironment',
   'PasswordInVariables',
   'PlainTextPassword',
@@ -81,6 +82,14 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
   ]
 }
 
+/** A member that says nothing of interfaces is on the pod network, outside of the lab. */
+function onNoNetwork({ networks = [] }: WorkspaceSpec, { interfaces = [] }: WorkspaceMember): string[] {
+  if (networks.length === 0 || interfaces.length > 0) return []
+  return [
+    'it is on no network of the lab, and on the network of all pods: connect it, or acknowledge this if that is meant',
+  ]
+}
+
 function tell(id: Told['id'], messages: readonly string[]): Told[] {
   return messages.map((message) => ({ id, message }))
 }
@@ -91,8 +100,7 @@ function machineRemarks(spec: WorkspaceSpec, vm: WorkspaceVm, isPlainTextMeant: 
   const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver })
   return [
     ...guestRemarks(machine.spec, vm.vmDiskImageTemplate?.diskSize),
-    // That its networks overlap is a mistake.
-    ...machineNetworkRemarks(spec, vm).filter(({ id }) => id !== 'NetworksOverlap'),
+    ...machineNetworkRemarks(spec, vm),
     ...tell('VolumeShared', machineDiskWarnings(spec, vm)),
     ...commonRemarks(spec, vm),
     ...(isPlainTextMeant ? [] : plainPasswords(vm)),
@@ -122,7 +130,7 @@ function podRemarks(spec: WorkspaceSpec, cluster: WorkspaceContainerCluster): To
   const { networkDriver: driver } = POLICY_DEFAULTS
   const remarks = clusterRemarks({ workspace: { name: 'lab', uid: '' }, spec, cluster, driver })
   return [
-    ...remarks.filter(({ id }) => id !== 'NetworksOverlap' && id !== 'NodeSelectorsDiffer'),
+    ...remarks.filter(({ id }) => id !== 'NodeSelectorsDiffer'),
     ...commonRemarks(spec, cluster),
     ...tell('UntaggedImage', untaggedImages(cluster)),
     ...tell('PasswordInEnvironment', passwordsInEnvironment(cluster)),
@@ -137,6 +145,7 @@ function commonRemarks(spec: WorkspaceSpec, member: WorkspaceMember): Told[] {
       'NotWaitedFor',
       unawaited.map((one) => `it does not wait for ${one}, which is not deployed because of its ignoreOnDeploy`),
     ),
+    ...tell('NoNetwork', onNoNetwork(spec, member)),
     ...tell('SecretKeyNotMade', keysNotMade(spec, member)),
   ]
 }

@@ -235,15 +235,6 @@ const UNCAUGHT_ERRORS: readonly Row[] = [
     'name server 10.1.0.53 is in network b and the address of no member there',
   ],
   [
-    'a member on two networks that overlap',
-    ({ lab, net }) =>
-      lab
-        .addVm('a', START)
-        .connect(net, 7)
-        .connect(lab.addNetwork('b', { cidr: '10.0.0.0/16' }), '10.0.3.7'),
-    'labs/lab/vms.a: spec.vms[0]: a: its networks net and b overlap (10.0.0.0/24 and 10.0.0.0/16)',
-  ],
-  [
     'two labs of one name',
     ({ chart }) => new Workspace(chart, 'second', { metadata: { name: 'lab' } }),
     '[labs/second] the Workspace is not valid\n  metadata.name: lab is the name of labs/lab too',
@@ -425,6 +416,15 @@ const AT_SYNTH: readonly Row[] = [
 /** They may work, so they never fail a synth. Nobody of them was caught by a manifest in TypeScript. */
 const UNCAUGHT_WARNINGS: readonly Row[] = [
   [
+    'a member on two networks that overlap',
+    ({ lab, net }) =>
+      lab
+        .addVm('a', START)
+        .connect(net, 7)
+        .connect(lab.addNetwork('b', { cidr: '10.0.0.0/16' }), '10.0.3.7'),
+    /^labs\/lab\/vms.a: warning: its networks net and b overlap \(10.0.0.0\/24 and 10.0.0.0\/16\).* \[NetworksOverlap\]$/,
+  ],
+  [
     'a gateway on a machine that is not deployed',
     ({ lab, net }) => {
       net.setGateway(lab.addVm('gate', { ...START, ignoreOnDeploy: true }).connect(net, 1))
@@ -462,6 +462,20 @@ const UNCAUGHT_WARNINGS: readonly Row[] = [
 
 const WARNED_OF: readonly Row[] = [
   ...UNCAUGHT_WARNINGS,
+  [
+    'a member that nobody has connected',
+    ({ lab }) => lab.addVm('a', START),
+    'labs/lab/vms.a: warning: it is on no network of the lab, and on the network of all pods: connect it, or acknowledge this if that is meant [NoNetwork]',
+  ],
+  [
+    'a password that is laid over a machine',
+    ({ lab, net }) =>
+      lab
+        .addVm('a', START)
+        .connect(net, 7)
+        .patch({ users: [{ name: 'eve', plain_text_passwd: 'hush', lock_passwd: false }] }),
+    /^labs\/lab\/vms.a: warning: everybody who may read the object can read the password of "eve": .* \[PlainTextPassword\]$/,
+  ],
   ['the tag latest', ({ lab }) => lab.addContainers('p').add('c', { image: 'web:latest' }), 'such as web:1.0'],
   [
     'a gateway in a written lab that no member has',

@@ -145,7 +145,7 @@ export class Workspace extends AuthoredObject {
         return network !== undefined && (network as LabNetwork).isOutside(address)
       },
       // A machine that was added has no other word for them.
-      isPlainTextMeant: (at) => this.#partAt('vms', at) !== undefined,
+      isPlainTextMeant: (at) => (this.#partAt('vms', at) as LabVm | undefined)?.isPatched === false,
     }
     return labRemarks(spec as WorkspaceSpec, words).map(({ id, path, name, message }) => {
       const [, list = '', index = ''] = ITEM.exec(path) ?? []
@@ -177,6 +177,8 @@ export class Workspace extends AuthoredObject {
 
   /** Returns the construct that was added for an item of a list of the spec. */
   #partAt(list: string, index: number): Construct | undefined {
+    // A list that somebody has laid over it has other items.
+    if (this.#patches.some((fields) => list in fields)) return undefined
     const written: unknown = this.#written[list as keyof Lists]
     const added: Readonly<Record<string, readonly Construct[]>> = {
       vms: this.#vms,
