@@ -119,12 +119,16 @@ function restoredClaimOf(
   { machine, given, caches }: Found,
 ): string | undefined {
   const record = recordOf({ vm }, { spec })
+  const at = (claim: string) => caches.claims.get(keyOf({ namespace: vm.metadata.namespace, name: claim }))
   if (machine === undefined) {
-    const at = (claim: string) => caches.claims.get(keyOf({ namespace: vm.metadata.namespace, name: claim }))
     const isKnown = record !== undefined && (record.claimUID !== undefined || at(record.claim) !== undefined)
     return isKnown ? record.claim : undefined
   }
-  if (given === undefined || given.ownClaim !== ownClaim || given.claimName === ownClaim) return undefined
+  if (given === undefined || given.ownClaim !== ownClaim) return undefined
+  // A restore of a time before the disk takes it away from the machine. It comes back with what it had, and not with the claim from before a restore.
+  if (given.isLeftOut === true && record !== undefined && at(record.claim) !== undefined)
+    return record.claim === ownClaim ? undefined : record.claim
+  if (given.claimName === ownClaim) return undefined
   return machine.lastRestore !== '' || given.claimName === record?.claim ? given.claimName : undefined
 }
 
@@ -134,8 +138,11 @@ function givenTo(machine: KubeVirtView | undefined): ReadonlyMap<string, NonNull
   const volumes: Raw[] = (machine?.spec as Raw)?.template?.spec?.volumes ?? []
   const entries = note.split(',').flatMap((entry) => {
     const [name = '', ownClaim = ''] = entry.split('=')
-    const claimName = volumes.find((one) => one.name === name)?.persistentVolumeClaim?.claimName ?? ownClaim
-    return name === '' ? [] : [[name, { ownClaim, claimName }] as const]
+    const volume = volumes.find((one) => one.name === name)
+    const claimName = volume?.persistentVolumeClaim?.claimName ?? ownClaim
+    return name === ''
+      ? []
+      : [[name, { ownClaim, claimName, ...(volume === undefined && { isLeftOut: true as const }) }] as const]
   })
   return new Map(entries)
 }

@@ -1,10 +1,11 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { viewKubeVirt } from './kubevirt-views.ts'
 import type { CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk } from './machine-disks.fixtures.ts'
-import { aMachine, aVM, childMeta, VM_UID } from './machine-objects.fixtures.ts'
+import { aMachine, aVM, childMeta, SPEC, VM_UID } from './machine-objects.fixtures.ts'
 import { build } from './observe-bench.fixtures.ts'
 
 const CLAIM = 'restore-1-rootdisk'
@@ -138,4 +139,17 @@ describe('the root disk', () => {
     expect(seen).toMatchObject({ restoredClaim: undefined, isDiskElsewhere: false, isRestoredClaimLost: true })
     expect(seen.clone).toBeDefined()
   })
+})
+
+it('a restore of a time before a disk does not bring back the claim that the disk had before another restore', () => {
+  const { bench, look: lookAt } = build()
+  const own = diskClaimName('vm', 'data')
+  const annotations = { ...BY_RESTORE, [ANNOTATIONS.disks]: `data=${own}` }
+  bench.put(bench.caches.kubevirt, aMachineFrom(FROM_CLAIM, { annotations }))
+  bench.put(bench.claims, aClaim({ name: own, uid: 'old' }))
+  bench.put(bench.claims, aClaim({ name: 'restore-1-data', uid: 'new' }))
+  const vm = aVM({}, { spec: { ...SPEC, disks: [{ name: 'data', size: '5Gi' }] } })
+  const disks = [{ name: 'data', claim: 'restore-1-data', size: '5Gi', claimUID: 'new' }]
+  expect(lookAt({ ...vm, status: { disks } }).disks).toMatchObject([{ claimName: 'restore-1-data' }])
+  expect(lookAt(vm).disks).toMatchObject([{ claimName: own }])
 })
