@@ -38,11 +38,11 @@ export interface LabCaches {
   readonly kubevirt: Readable<KubeVirtMachine>
 }
 
-interface LabMachine extends KubeObject {
-  readonly status: Pick<VirtualMachineStatus, 'replacement'>
+export interface LabMachine extends KubeObject {
+  readonly status: Pick<VirtualMachineStatus, 'replacement' | 'conditions' | 'resetRequest'>
 }
 
-interface KubeVirtMachine extends KubeObject {
+export interface KubeVirtMachine extends KubeObject {
   readonly printableStatus: string
   readonly runStrategy: string
   readonly restoreInProgress: string

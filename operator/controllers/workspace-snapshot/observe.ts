@@ -1,5 +1,6 @@
-import { LABELS } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
+import { hasHash } from '../../base/hash-list.ts'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
@@ -7,7 +8,7 @@ import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/owners
 import type { SnapshotView } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
+import { type LabMachine, parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
 import type {
   FoundRestore,
@@ -77,15 +78,25 @@ function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Rec
   )
   const targets = machines.map((machine): [string, RestoreTarget] => {
     const { name } = machine.metadata
-    const isReplaced = machine.status.replacement !== undefined
+    const replaced = { isReplaced: isReplaced(machine), isResetAsked: isResetAsked(machine) }
     const found = lab.kubevirt.get(keyOf({ namespace, name: vmChildNames(name).machine }))
     if (found === undefined || isTerminating(found) || !isChildOf(found, machine))
-      return [name, { isReplaced, kubevirt: undefined }]
+      return [name, { ...replaced, kubevirt: undefined }]
     const { printableStatus, runStrategy, restoreInProgress, lastRestore, rootClaim } = found
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
-    return [name, { isReplaced, kubevirt: { object: found, isOff, restoreInProgress, lastRestore, rootClaim } }]
+    return [name, { ...replaced, kubevirt: { object: found, isOff, restoreInProgress, lastRestore, rootClaim } }]
   })
   return Object.fromEntries(targets)
+}
+
+/** A replacement that waits is in the conditions alone. */
+function isReplaced({ status }: LabMachine): boolean {
+  return status.replacement !== undefined || status.conditions?.some(({ type }) => type === 'Replacing') === true
+}
+
+function isResetAsked({ metadata, status }: LabMachine): boolean {
+  const value = metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
+  return value !== undefined && !hasHash(status.resetRequest, shortHash([value]))
 }
 
 function restoresOf(

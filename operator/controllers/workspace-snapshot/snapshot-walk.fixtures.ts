@@ -28,6 +28,7 @@ function targetNamed(name: string): RestoreTarget {
   const object = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata }
   return {
     isReplaced: false,
+    isResetAsked: false,
     kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '' },
   }
 }
@@ -125,9 +126,17 @@ export class SnapshotWalk {
 
   seeMachine(name: string, facts: Partial<NonNullable<RestoreTarget['kubevirt']>>): void {
     const { targets } = this.world.restore
-    const before = targets[name]?.kubevirt
+    const before = targets[name]
+    if (before?.kubevirt === undefined) throw new Error(`there is no machine ${name}`)
+    this.see({ targets: { ...targets, [name]: { ...before, kubevirt: { ...before.kubevirt, ...facts } } } })
+  }
+
+  /** Changes what is seen of the root disk of a machine, or what KubeVirt has of it. */
+  seeTarget(name: string, facts: Partial<RestoreTarget>): void {
+    const { targets } = this.world.restore
+    const before = targets[name]
     if (before === undefined) throw new Error(`there is no machine ${name}`)
-    this.see({ targets: { ...targets, [name]: { isReplaced: false, kubevirt: { ...before, ...facts } } } })
+    this.see({ targets: { ...targets, [name]: { ...before, ...facts } } })
   }
 
   /** What KubeVirt says of the restore of a machine. */

@@ -40,8 +40,10 @@ export interface FoundSnapshot {
 
 /** A machine that a workspace has now, as a restore needs to know it. */
 export interface RestoreTarget {
-  /** Whether its root disk is being replaced. */
+  /** Whether its root disk is being replaced, or is to be when nothing holds that up any more. */
   readonly isReplaced: boolean
+  /** Whether somebody asks for a reset that its operator has not answered: it would replace whatever disk there is then. */
+  readonly isResetAsked: boolean
   /** KubeVirt's machine; undefined if there is none, or it is going. */
   readonly kubevirt:
     | {

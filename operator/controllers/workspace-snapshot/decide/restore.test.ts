@@ -76,8 +76,7 @@ describe('a restore of a point in time', () => {
     ],
     [
       'a machine is not deployed',
-      (walk) =>
-        walk.see({ targets: { ...walk.world.restore.targets, victim: { isReplaced: false, kubevirt: undefined } } }),
+      (walk) => walk.seeTarget('victim', { kubevirt: undefined }),
       /machine victim is not deployed/,
     ],
     [
@@ -87,13 +86,13 @@ describe('a restore of a point in time', () => {
     ],
     [
       'a machine gets another disk',
-      (walk) =>
-        walk.see({
-          targets: Object.fromEntries(
-            Object.entries(walk.world.restore.targets).map(([name, one]) => [name, { ...one, isReplaced: true }]),
-          ),
-        }),
-      /gets a new root disk/,
+      (walk) => walk.seeTarget('victim', { isReplaced: true }),
+      /machine victim gets a new root disk/,
+    ],
+    [
+      'a reset waits for its turn',
+      (walk) => walk.seeTarget('victim', { isResetAsked: true }),
+      /machine victim has a reset that is not answered yet.*remove annotation pelotech.ot\/reset-requested-at/,
     ],
     [
       'a snapshot is lost',

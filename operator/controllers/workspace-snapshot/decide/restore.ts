@@ -191,11 +191,13 @@ function whyNotRestorable(
   const title = `machine ${name}`
   if (target === undefined)
     return `${title} is not in the workspace any more: put it into spec.vms again, or make the restore of KubeVirt by hand`
-  const { kubevirt, isReplaced } = target
+  const { kubevirt, isReplaced, isResetAsked } = target
   if (kubevirt === undefined) return `${title} is not deployed: wait until it is, or set its ignoreOnDeploy to false`
   if (isOfAnother(target, found[snapshot]?.sourceUid))
     return `${title} was made again after the point in time, and KubeVirt does not restore one from a snapshot of another: take its data from claims that you make from the VolumeSnapshots`
   if (isReplaced) return `${title} gets a new root disk (reset or rebuild): wait until it has it`
+  if (isResetAsked)
+    return `${title} has a reset that is not answered yet, and would lose the restored disk to it: wait until it is answered, or remove annotation ${ANNOTATIONS.resetRequestedAt} from its VirtualMachine`
   if (kubevirt.restoreInProgress !== '')
     return `${title} is being restored by VirtualMachineRestore ${kubevirt.restoreInProgress}: wait until that has ended`
   return kubevirt.isOff ? undefined : `${title} is not off: wait until its reason is Halted`

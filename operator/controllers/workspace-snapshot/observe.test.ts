@@ -1,0 +1,89 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
+import { describe, expect, it } from 'vitest'
+import { BY_NAMESPACE, byNamespace, clusterCaches } from '../../cluster/caches.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
+import { type KubeVirtMachine, type LabCaches, type LabMachine, WorkspaceSnapshotCaches } from './caches.ts'
+import { observeWorkspaceSnapshot } from './observe.ts'
+import type { WorkspaceSnapshotView } from './world.ts'
+
+const LAB = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name: 'lab', uid: 'uid-lab' } }
+const POINT: WorkspaceSnapshotView = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'WorkspaceSnapshot',
+  metadata: { namespace: 'lab', name: 'before-exam', uid: 'uid-point' },
+  spec: {},
+  status: {},
+}
+const VM: LabMachine = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VirtualMachine',
+  metadata: { namespace: 'lab', name: 'vm', uid: 'uid-vm', ownerReferences: [ownedBy(LAB)] },
+  status: {},
+}
+const KUBEVIRT: KubeVirtMachine = {
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachine',
+  metadata: { namespace: 'lab', name: 'vm', uid: 'uid-kubevirt', ownerReferences: [ownedBy(VM)] },
+  printableStatus: 'Stopped',
+  runStrategy: 'Halted',
+  restoreInProgress: '',
+  lastRestore: '',
+  rootClaim: '',
+}
+
+function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject) {
+  return { apiVersion, kind, name, uid, controller: true }
+}
+
+interface Seen {
+  readonly workspace?: Partial<Lab>
+  readonly vm?: Partial<LabMachine>
+  readonly kubevirt?: Partial<KubeVirtMachine>
+}
+
+type Lab = NonNullable<ReturnType<LabCaches['workspaces']['get']>>
+
+/** What a restore is decided from, in a lab of one machine. */
+function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
+  const client = new ScriptedClient()
+  const { clock } = client
+  const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
+  const stores = {
+    workspaces: new Store<Lab>(),
+    machines: new Store<LabMachine>().index(BY_NAMESPACE, byNamespace),
+    kubevirt: new Store<KubeVirtMachine>(),
+  }
+  stores.workspaces.put({ ...LAB, status: {}, ...workspace })
+  stores.machines.put({ ...VM, ...vm })
+  stores.kubevirt.put({ ...KUBEVIRT, ...kubevirt })
+  const caches = new WorkspaceSnapshotCaches(reflectors, stores, clusterCaches(reflectors))
+  return observeWorkspaceSnapshot(POINT, caches, 3).restore
+}
+
+const hash = (value: string) => shortHash([value])
+const asked = (value: string) => ({
+  metadata: { ...VM.metadata, annotations: { [ANNOTATIONS.resetRequestedAt]: value } },
+})
+const REPLACING = {
+  type: 'Replacing',
+  status: 'True',
+  reason: 'ReplacementBlocked',
+  message: 'it waits',
+  lastTransitionTime: '2026-01-31T12:00:00Z',
+} as const
+
+describe('what a restore is decided from', () => {
+  it.each<[string, Partial<LabMachine>, isReplaced: boolean, isResetAsked: boolean]>([
+    ['nobody asks', {}, false, false],
+    ['a replacement waits for an old disk', { status: { conditions: [REPLACING] } }, true, false],
+    ['a reset is not answered', { ...asked('2'), status: { resetRequest: hash('1') } }, false, true],
+    ['a reset was answered', { ...asked('1'), status: { resetRequest: `${hash('1')} ${hash('2')}` } }, false, false],
+  ])('says of a machine whether its root disk is replaced, or is to be: %s', (_what, vm, isReplaced, isResetAsked) => {
+    expect(restoreIn({ vm }).targets['vm']).toMatchObject({ isReplaced, isResetAsked })
+  })
+})
