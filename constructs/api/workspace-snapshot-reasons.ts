@@ -90,7 +90,7 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a request does not count. */
   RestoreNotCounted: {
     meaning:
-      'Annotation pelotech.ot/restore-requested-at was there when the operator first looked at the WorkspaceSnapshot. Such a value restores nothing.',
+      'Annotation pelotech.ot/restore-requested-at was there when the operator first looked at the WorkspaceSnapshot, or has a value again that it had before. Such a value restores nothing.',
     remedy: 'To restore, set another value.',
   },
   /** Kinds are missing. */

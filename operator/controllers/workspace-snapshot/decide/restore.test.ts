@@ -22,6 +22,12 @@ function begun(): SnapshotWalk {
   return walk
 }
 
+/** KubeVirt has restored all machines. */
+function finish(walk: SnapshotWalk): void {
+  for (const machine of ['attacker', 'victim']) walk.sayOfRestore(machine, { isComplete: true })
+  walk.settle()
+}
+
 const messageOf = ({ status }: SnapshotWalk) => status.restore?.message ?? ''
 
 describe('a restore of a point in time', () => {
@@ -158,6 +164,39 @@ describe('a restore of a point in time', () => {
     old.ask('now')
     old.settle()
     expect(old.restores).toHaveLength(2)
+  })
+
+  it('is not asked for by a value that comes back, which is said once', () => {
+    const walk = begun()
+    finish(walk)
+    walk.ask('tuesday')
+    walk.settle()
+    finish(walk)
+    expect([walk.restored, walk.restores.length]).toEqual(['Succeeded, attacker Succeeded, victim Succeeded', 4])
+    walk.events.length = 0
+    walk.ask('monday')
+    walk.settle()
+    walk.settle()
+    expect([walk.restores.length, walk.events]).toEqual([4, ['Warning RestoreNotCounted']])
+  })
+
+  it('is made again for a value that was forgotten, whatever KubeVirt’s machine keeps of the restore for it', () => {
+    const walk = begun()
+    for (const { name, restore } of walk.status.restore?.members ?? [])
+      walk.seeMachine(name, { lastRestore: `${restore}-1` })
+    finish(walk)
+    const { world } = walk
+    walk.see({ isLabOff: false })
+    for (const value of ['1', '2', '3', '4', '5', '6', '7']) {
+      walk.ask(value)
+      walk.settle()
+    }
+    expect(walk.status.restoreRequest?.length).toBeLessThanOrEqual(64)
+    walk.world = world
+    walk.now += 1
+    walk.ask('monday')
+    walk.settle()
+    expect([walk.restored, walk.restores.length]).toEqual(['InProgress, attacker InProgress, victim InProgress', 4])
   })
 
   it('is begun once for each value, also while KubeVirt is slow', () => {

@@ -9,6 +9,7 @@ import {
   type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
+import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
@@ -23,6 +24,9 @@ type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
 
 /** What the status has where the annotation was looked for, and there was none. */
 const NO_REQUEST = 'none'
+
+/** Values that the status remembers. Their hashes have room in its 64 characters. */
+const REMEMBERED_MAX = 7
 
 /** The only value of the annotation with the scope. */
 const MACHINES_ALONE = 'Machines'
@@ -39,7 +43,7 @@ const BEGIN_WITHIN_MS = 10 * 60_000
  * asked ─▶ Refused
  *       └▶ recorded with its machines: InProgress ─▶ their VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
  * ```
- * Each arrow is one write. A value is looked at once. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
+ * Each arrow is one write. A value is looked at once, also if it comes back. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
  * thought of. A restore that was seen is never created again, for the same reason.
  */
 export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
@@ -60,37 +64,45 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
   const { status, metadata } = world.snapshot
   const value = metadata.annotations?.[ANNOTATIONS.restoreRequestedAt]
   const request = value === undefined ? undefined : shortHash([value])
-  if (status.restoreRequest === undefined) {
-    const events = request === undefined ? [] : [NOT_COUNTED]
+  const { restoreRequest: seen } = status
+  if (seen === undefined) {
+    const events = request === undefined ? [] : [notCounted('was there before the operator first looked for it')]
     return recorded(plan, { restoreRequest: request ?? NO_REQUEST }, events)
   }
-  if (request === undefined || request === status.restoreRequest) return plan
+  if (request === undefined) return plan
+  const restoreRequest = withNewest(seen === NO_REQUEST ? undefined : seen, request, REMEMBERED_MAX)
+  if (restoreRequest === seen) return plan
+  if (hasHash(seen, request))
+    return recorded(plan, { restoreRequest }, [notCounted('has a value again that it had before')])
   const startTime = toTime(now)
   const why = whyRefused(world, plan.status)
   if (why !== undefined) {
     const message = cutMessage(
       `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
     )
-    const restore: Restore = { phase: 'Refused', message, startTime, endTime: startTime }
-    return recorded(plan, { restoreRequest: request, restore }, [note('RestoreRefused', message)])
+    const restore: Restore = { phase: 'Refused', request, message, startTime, endTime: startTime }
+    return recorded(plan, { restoreRequest, restore }, [note('RestoreRefused', message)])
   }
   const { name, uid = '' } = metadata
   const members = machinesIn(status).map(
     ({ name: machine }): RestoredMember => ({
       name: machine,
-      restore: memberRestoreName({ name, uid }, machine, request),
+      // KubeVirt's machine keeps the name of its last restore, also of one for a value that was forgotten since.
+      restore: memberRestoreName({ name, uid }, machine, `${request} ${startTime}`),
       phase: 'Pending',
     }),
   )
   const message = cutMessage(beginningText(world))
-  const restore: Restore = { phase: 'InProgress', message, startTime, members }
-  return recorded(plan, { restoreRequest: request, restore }, [note('Restoring', message)])
+  const restore: Restore = { phase: 'InProgress', request, message, startTime, members }
+  return recorded(plan, { restoreRequest, restore }, [note('Restoring', message)])
 }
 
-const NOT_COUNTED = note(
-  'RestoreNotCounted',
-  `annotation ${ANNOTATIONS.restoreRequestedAt} was there before the operator first looked for it: it does not count, and nothing is restored; to restore, set another value`,
-)
+function notCounted(why: string): EventNote {
+  return note(
+    'RestoreNotCounted',
+    `annotation ${ANNOTATIONS.restoreRequestedAt} ${why}: it does not count, and nothing is restored; to restore, set another value`,
+  )
+}
 
 function note(reason: WorkspaceSnapshotReason, message: string): EventNote {
   return { type: reason === 'Restored' ? 'Normal' : 'Warning', reason, message }
