@@ -7,7 +7,7 @@ import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import { type KubeVirtMachine, type LabCaches, type LabMachine, WorkspaceSnapshotCaches } from './caches.ts'
+import { type KubeVirtMachine, type LabMachine, type LabWorkspace, WorkspaceSnapshotCaches } from './caches.ts'
 import { observeWorkspaceSnapshot } from './observe.ts'
 import type { WorkspaceSnapshotView } from './world.ts'
 
@@ -41,12 +41,10 @@ function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject)
 }
 
 interface Seen {
-  readonly workspace?: Partial<Lab>
+  readonly workspace?: Partial<LabWorkspace>
   readonly vm?: Partial<LabMachine>
   readonly kubevirt?: Partial<KubeVirtMachine>
 }
-
-type Lab = NonNullable<ReturnType<LabCaches['workspaces']['get']>>
 
 /** What a restore is decided from, in a lab of one machine. */
 function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
@@ -54,17 +52,19 @@ function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
   const { clock } = client
   const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
   const stores = {
-    workspaces: new Store<Lab>(),
+    workspaces: new Store<LabWorkspace>(),
     machines: new Store<LabMachine>().index(BY_NAMESPACE, byNamespace),
     kubevirt: new Store<KubeVirtMachine>(),
   }
-  stores.workspaces.put({ ...LAB, status: {}, ...workspace })
+  stores.workspaces.put({ ...LAB, spec: {}, status: {}, ...workspace })
   stores.machines.put({ ...VM, ...vm })
   stores.kubevirt.put({ ...KUBEVIRT, ...kubevirt })
   const caches = new WorkspaceSnapshotCaches(reflectors, stores, clusterCaches(reflectors))
   return observeWorkspaceSnapshot(POINT, caches, 3).restore
 }
 
+const OFF = { powerState: 'Halted' }
+const saying = (phase: string, reason: string) => ({ phase, reason }) as LabWorkspace['status']
 const hash = (value: string) => shortHash([value])
 const asked = (value: string) => ({
   metadata: { ...VM.metadata, annotations: { [ANNOTATIONS.resetRequestedAt]: value } },
@@ -78,6 +78,21 @@ const REPLACING = {
 } as const
 
 describe('what a restore is decided from', () => {
+  it.each<[string, Partial<LabWorkspace>, isLabOff: boolean]>([
+    ['it is on', { spec: {} }, false],
+    ['it is switched off', { spec: { powerState: 'Halted' } }, true],
+    ['it has ended', { status: { expiry: { source: 'policy', value: '1h', ended: true } } }, true],
+    ['one of its machines is being restored', { spec: OFF, status: saying('Provisioning', 'Restoring') }, true],
+    ['something in it has failed', { spec: OFF, status: saying('Failed', 'ComponentFailed') }, true],
+  ])('says whether the workspace is off, where %s', (_what, workspace, isLabOff) => {
+    expect(restoreIn({ workspace }).isLabOff).toBe(isLabOff)
+  })
+
+  it('says of each machine whether it is off', () => {
+    const isOff = (kubevirt: Seen['kubevirt']) => restoreIn({ kubevirt }).targets['vm']?.kubevirt?.isOff
+    expect([{}, { printableStatus: 'Stopping' }, { runStrategy: 'Always' }].map(isOff)).toEqual([true, false, false])
+  })
+
   it.each<[string, Partial<LabMachine>, isReplaced: boolean, isResetAsked: boolean]>([
     ['nobody asks', {}, false, false],
     ['a replacement waits for an old disk', { status: { conditions: [REPLACING] } }, true, false],

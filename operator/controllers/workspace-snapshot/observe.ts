@@ -6,9 +6,14 @@ import { fromTime, toShortTime } from '../../base/time.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import type { SnapshotView } from '../../cluster/views.ts'
-import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
 import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { type LabMachine, parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
+import {
+  type LabMachine,
+  type LabWorkspace,
+  parsedWorkspaceSnapshotSpec,
+  type WorkspaceSnapshotCaches,
+} from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
 import type {
   FoundRestore,
@@ -53,22 +58,27 @@ export function observeWorkspaceSnapshot(
 
 function restoreOfLab(
   snapshot: WorkspaceSnapshotView,
-  workspace: ReturnType<WorkspaceSnapshotCaches['workspaceOf']>,
+  workspace: LabWorkspace | undefined,
   caches: WorkspaceSnapshotCaches,
 ): RestoreWorld {
   const { namespace = '', uid } = snapshot.metadata
   const { snapshots, reflectors } = caches
-  const { phase, reason } = workspace?.status ?? {}
   const other = snapshots
     .find(BY_NAMESPACE, namespace)
     .find(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
   return {
     isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),
-    isLabOff: phase === 'Ready' && (reason === 'Halted' || reason === 'Expired'),
+    isLabOff: workspace !== undefined && isSwitchedOff(workspace),
     targets: workspace === undefined ? {} : targetsOf(workspace, caches),
     found: restoresOf(snapshot, caches),
     other: other?.metadata.name,
   }
+}
+
+/** Its reason does not tell: a machine that is being restored, or anything in it that has failed, comes before `Halted`. */
+function isSwitchedOff({ spec, status }: LabWorkspace): boolean {
+  const { powerState }: Raw = spec ?? {}
+  return powerState === 'Halted' || status.expiry?.ended === true
 }
 
 function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {

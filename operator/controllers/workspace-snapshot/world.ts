@@ -77,7 +77,7 @@ export interface FoundRestore {
 export interface RestoreWorld {
   /** Whether the cluster serves VirtualMachineRestores. */
   readonly isServed: boolean
-  /** Whether the workspace is switched off, and everything in it has stopped. */
+  /** Whether the workspace is switched off, or has ended. Its machines may still stop. */
   readonly isLabOff: boolean
   /** The machines of the workspace, by name. */
   readonly targets: Readonly<Record<string, RestoreTarget>>

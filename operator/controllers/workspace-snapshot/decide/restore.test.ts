@@ -69,7 +69,11 @@ describe('a restore of a point in time', () => {
       (walk) => walk.see({ isLabOff: false }),
       /Workspace lab is not switched off: set its spec.powerState to Halted/,
     ],
-    ['a guest is on', (walk) => walk.seeMachine('victim', { isOff: false }), /machine victim is not off/],
+    [
+      'a guest is on',
+      (walk) => walk.seeMachine('victim', { isOff: false }),
+      /machine victim is not off: wait until VirtualMachine victim of KubeVirt is Stopped/,
+    ],
     [
       'KubeVirt restores one',
       (walk) => walk.seeMachine('victim', { restoreInProgress: 'mine' }),
@@ -229,7 +233,10 @@ describe('a restore of a point in time', () => {
     ],
     [
       'the request is gone',
-      (walk) => walk.see({ found: {} }),
+      (walk) => {
+        walk.see({ found: {} })
+        walk.seeMachine('victim', { isOff: true, restoreInProgress: '' })
+      },
       'is gone before its end: it is not made again (machine victim)',
     ],
     [
@@ -306,6 +313,28 @@ describe('a restore of a point in time', () => {
       walk.seeMachine(name, { lastRestore: `${restore}-1d2f`, rootClaim: 'restore-1d2f-rootdisk' })
     walk.settle()
     expect([walk.restored, walk.restores]).toEqual(['Succeeded, attacker Succeeded, victim Succeeded', []])
+  })
+
+  it('goes on where KubeVirt’s machine shows its restore before the request for it is seen', () => {
+    const walk = begun()
+    const { found } = walk.world.restore
+    const { restore } = walk.status
+    walk.snapshot = {
+      ...walk.snapshot,
+      status: {
+        ...walk.status,
+        restore: {
+          ...restore,
+          members: restore?.members?.map((one) => ({ ...one, phase: 'Pending' })),
+        } as typeof restore,
+      },
+    }
+    walk.see({ found: {} })
+    walk.settle()
+    expect([walk.restored, walk.restores.length]).toEqual(['InProgress, attacker InProgress, victim InProgress', 2])
+    walk.see({ found })
+    finish(walk)
+    expect(walk.restored).toBe('Succeeded, attacker Succeeded, victim Succeeded')
   })
 
   it('knows nothing new while KubeVirt does not serve restores', () => {

@@ -191,7 +191,7 @@ function whyNotNow(world: WorkspaceSnapshotWorld): string | undefined {
 
 function whyNotOff({ restore, workspace }: WorkspaceSnapshotWorld): string | undefined {
   if (restore.isLabOff) return undefined
-  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its reason is Halted`
+  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its machines are off`
 }
 
 /** Returns why a machine cannot be restored now, and what to do about it; undefined if it can. */
@@ -212,7 +212,8 @@ function whyNotRestorable(
     return `${title} has a reset that is not answered yet, and would lose the restored disk to it: wait until it is answered, or remove annotation ${ANNOTATIONS.resetRequestedAt} from its VirtualMachine`
   if (kubevirt.restoreInProgress !== '')
     return `${title} is being restored by VirtualMachineRestore ${kubevirt.restoreInProgress}: wait until that has ended`
-  return kubevirt.isOff ? undefined : `${title} is not off: wait until its reason is Halted`
+  const { name: of } = kubevirt.object.metadata
+  return kubevirt.isOff ? undefined : `${title} is not off: wait until VirtualMachine ${of} of KubeVirt is Stopped`
 }
 
 function isOfAnother({ kubevirt }: RestoreTarget, sourceUid: string | undefined): boolean {
@@ -267,6 +268,8 @@ function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, l
   // KubeVirt's machine says that it has ended, also when the request is gone.
   if (kubevirt?.lastRestore.startsWith(`${restore}-`) === true && kubevirt.restoreInProgress === '')
     return { phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
+  // What KubeVirt does to its machine may be seen before the request for it.
+  if (kubevirt?.restoreInProgress === restore) return { phase: 'InProgress' }
   if (phase === 'InProgress')
     return failed(`VirtualMachineRestore ${restore} is gone before its end: it is not made again`)
   if (world.refusal !== undefined) return failed(`${world.refusal}: the restore was refused`)
