@@ -49,6 +49,7 @@ export interface LabMachine extends KubeObject {
 }
 
 export interface KubeVirtMachine extends KubeObject {
+  readonly spec: unknown
   readonly printableStatus: string
   readonly runStrategy: string
   readonly restoreInProgress: string

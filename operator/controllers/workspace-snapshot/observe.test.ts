@@ -2,6 +2,7 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { BY_NAMESPACE, byNamespace, clusterCaches } from '../../cluster/caches.ts'
+import { viewClaim } from '../../cluster/views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
@@ -29,11 +30,18 @@ const KUBEVIRT: KubeVirtMachine = {
   apiVersion: 'kubevirt.io/v1',
   kind: 'VirtualMachine',
   metadata: { namespace: 'lab', name: 'vm', uid: 'uid-kubevirt', ownerReferences: [ownedBy(VM)] },
+  spec: {},
   printableStatus: 'Stopped',
   runStrategy: 'Halted',
   restoreInProgress: '',
   lastRestore: '',
   rootClaim: '',
+}
+
+const CLAIM = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { namespace: 'lab', name: 'loot', uid: 'uid-loot', ownerReferences: [ownedBy(LAB)] },
 }
 
 function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject) {
@@ -59,7 +67,9 @@ function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
   stores.workspaces.put({ ...LAB, spec: {}, status: {}, ...workspace })
   stores.machines.put({ ...VM, ...vm })
   stores.kubevirt.put({ ...KUBEVIRT, ...kubevirt })
-  const caches = new WorkspaceSnapshotCaches(reflectors, stores, clusterCaches(reflectors))
+  const cluster = clusterCaches(reflectors)
+  cluster.claims.put(viewClaim(CLAIM))
+  const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
   return observeWorkspaceSnapshot(POINT, caches, 3).restore
 }
 
@@ -91,6 +101,13 @@ describe('what a restore is decided from', () => {
   it('says of each machine whether it is off', () => {
     const isOff = (kubevirt: Seen['kubevirt']) => restoreIn({ kubevirt }).targets['vm']?.kubevirt?.isOff
     expect([{}, { printableStatus: 'Stopping' }, { runStrategy: 'Always' }].map(isOff)).toEqual([true, false, false])
+  })
+
+  it('says of each machine which volumes of the workspace are disks of it', () => {
+    const claims = ['restore-1-rootdisk', 'loot']
+    const volumes = claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+    const kubevirt = { spec: { template: { spec: { volumes: [...volumes, { name: 'cloudinit' }] } } } }
+    expect(restoreIn({ kubevirt }).targets['vm']?.kubevirt?.volumes).toEqual(['loot'])
   })
 
   it.each<[string, Partial<LabMachine>, isReplaced: boolean, isResetAsked: boolean]>([

@@ -9,6 +9,7 @@ import type { SnapshotView } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
 import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import {
+  type KubeVirtMachine,
   type LabMachine,
   type LabWorkspace,
   parsedWorkspaceSnapshotSpec,
@@ -81,8 +82,10 @@ function isSwitchedOff({ spec, status }: LabWorkspace): boolean {
   return powerState === 'Halted' || status.expiry?.ended === true
 }
 
-function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+function targetsOf(workspace: KubeObject, caches: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+  const { lab } = caches
   const { name: namespace } = workspace.metadata
+  const volumes = volumesOf(workspace, caches).map(({ name }) => name)
   const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace)).filter(
     (one) => !isTerminating(one),
   )
@@ -94,9 +97,17 @@ function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Rec
       return [name, { ...replaced, kubevirt: undefined }]
     const { printableStatus, runStrategy, restoreInProgress, lastRestore, rootClaim } = found
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
-    return [name, { ...replaced, kubevirt: { object: found, isOff, restoreInProgress, lastRestore, rootClaim } }]
+    const kubevirt = { object: found, isOff, restoreInProgress, lastRestore, rootClaim }
+    const claims = claimsIn(found)
+    return [name, { ...replaced, kubevirt: { ...kubevirt, volumes: volumes.filter((one) => claims.includes(one)) } }]
   })
   return Object.fromEntries(targets)
+}
+
+function claimsIn({ spec }: KubeVirtMachine): string[] {
+  const { template }: Raw = spec ?? {}
+  const volumes: Raw[] = template?.spec?.volumes ?? []
+  return volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [])
 }
 
 /** A replacement that waits is in the conditions alone. */

@@ -29,7 +29,7 @@ function targetNamed(name: string): RestoreTarget {
   return {
     isReplaced: false,
     isResetAsked: false,
-    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '' },
+    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '', volumes: [] },
   }
 }
 

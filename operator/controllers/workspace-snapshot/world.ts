@@ -55,6 +55,8 @@ export interface RestoreTarget {
         readonly lastRestore: string
         /** Name of the claim of its root disk; empty if that is of a DataVolume. */
         readonly rootClaim: string
+        /** Names of the volumes of the workspace that are disks of it: KubeVirt restores them with it. */
+        readonly volumes: readonly string[]
       }
     | undefined
 }

@@ -90,6 +90,11 @@ describe('a restore of a point in time', () => {
       /machine victim is not deployed/,
     ],
     [
+      'a volume is a disk of a machine',
+      (walk) => walk.seeMachine('victim', { volumes: ['loot'] }),
+      /machine victim has volumes loot as disks.*remove them from its disks first/,
+    ],
+    [
       'a machine is of another uid',
       (walk) => walk.say('victim', { sourceUid: 'uid-before' }),
       /machine victim was made again after the point in time/,

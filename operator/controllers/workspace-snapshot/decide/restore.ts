@@ -210,6 +210,8 @@ function whyNotRestorable(
   if (isReplaced) return `${title} gets a new root disk (reset or rebuild): wait until it has it`
   if (isResetAsked)
     return `${title} has a reset that is not answered yet, and would lose the restored disk to it: wait until it is answered, or remove annotation ${ANNOTATIONS.resetRequestedAt} from its VirtualMachine`
+  if (kubevirt.volumes.length > 0)
+    return `${title} has volumes ${kubevirt.volumes.join(', ')} as disks, and KubeVirt would give it copies of its own of them: remove them from its disks first, or make the restore of KubeVirt by hand`
   if (kubevirt.restoreInProgress !== '')
     return `${title} is being restored by VirtualMachineRestore ${kubevirt.restoreInProgress}: wait until that has ended`
   const { name: of } = kubevirt.object.metadata
