@@ -72,7 +72,8 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a restore has ended. */
   Restored: {
     meaning: 'Every machine of the point in time starts from its restored disk.',
-    remedy: 'No action needed. Switch the workspace on again.',
+    remedy:
+      'No action needed. Switch the workspace on again before you delete the WorkspaceSnapshot: where storage waits for the first guest, a disk gets its data only then.',
   },
   /** Event: a restore was not begun. */
   RestoreRefused: {

@@ -59,6 +59,9 @@ describe('a restore of a point in time', () => {
       'restore-1-rootdisk',
       'restore-2-rootdisk',
     ])
+    expect(messageOf(walk)).toMatch(
+      /^machines attacker, victim start from their restored disks; start these once before this WorkspaceSnapshot is deleted/,
+    )
     expect(walk.removed.toSorted()).toEqual(walk.restores.toSorted())
     expect([walk.line, walk.restores.length]).toEqual(['Succeeded Taken', 2])
   })
@@ -269,7 +272,9 @@ describe('a restore of a point in time', () => {
       2,
     ])
     expect(messageOf(walk)).toContain(why)
-    expect(messageOf(walk)).toMatch(/; not restored, with the disks that they had: victim; restored: attacker$/)
+    expect(messageOf(walk)).toMatch(
+      /; not restored, with the disks that they had: victim; restored: attacker; start these once before/,
+    )
     expect(walk.world.restore.found).toEqual({})
   })
 
