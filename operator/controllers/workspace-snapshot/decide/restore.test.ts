@@ -211,17 +211,26 @@ describe('a restore of a point in time', () => {
     expect([walk.restored, walk.restores.length]).toEqual(['InProgress, attacker InProgress, victim InProgress', 4])
   })
 
-  it('is begun once for each value, also while KubeVirt is slow', () => {
+  it('is refused while another one is under way, which goes on, and does not wait for its turn', () => {
     const walk = begun()
+    const { restore } = walk.status
     walk.ask('tuesday')
     walk.settle()
-    expect(walk.restores).toHaveLength(2)
-    for (const machine of ['attacker', 'victim']) walk.sayOfRestore(machine, { isComplete: true })
-    walk.settle()
-    expect([walk.restored, new Set(walk.restores).size]).toEqual([
-      'InProgress, attacker InProgress, victim InProgress',
-      4,
+    expect([walk.status.restore, walk.restores.length, walk.events]).toEqual([
+      restore,
+      2,
+      ['Warning Restoring', 'Warning RestoreRefused'],
     ])
+    finish(walk)
+    walk.settle()
+    expect([walk.restored, walk.restores.length, walk.events.at(-1)]).toEqual([
+      'Succeeded, attacker Succeeded, victim Succeeded',
+      2,
+      'Normal Restored',
+    ])
+    walk.ask('wednesday')
+    walk.settle()
+    expect(new Set(walk.restores).size).toBe(4)
   })
 
   it.each<[string, (walk: SnapshotWalk) => void, string]>([

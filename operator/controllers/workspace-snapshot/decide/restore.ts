@@ -43,7 +43,7 @@ const BEGIN_WITHIN_MS = 10 * 60_000
  * asked ─▶ Refused
  *       └▶ recorded with its machines: InProgress ─▶ their VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
  * ```
- * Each arrow is one write. A value is looked at once, also if it comes back. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
+ * Each arrow is one write. A value is looked at once, also if it comes back, or while another is carried out. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
  * thought of. A restore that was seen is never created again, for the same reason.
  */
 export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
@@ -54,8 +54,8 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
     ...(before.restoreRequest !== undefined && { restoreRequest: before.restoreRequest }),
   }
   const stored = { ...plan, status: kept }
-  if (before.restore?.phase === 'InProgress') return continued(world, stored, before.restore, now)
   const asked = withRequest(world, stored, now)
+  if (before.restore?.phase === 'InProgress') return continued(world, asked, before.restore, now)
   // What has ended is written down already.
   return { ...asked, remove: [...asked.remove, ...removalsOf(world, before.restore)] }
 }
@@ -75,13 +75,15 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
   if (hasHash(seen, request))
     return recorded(plan, { restoreRequest }, [notCounted('has a value again that it had before')])
   const startTime = toTime(now)
-  const why = whyRefused(world, plan.status)
+  const isUnderWay = status.restore?.phase === 'InProgress'
+  const why = isUnderWay ? 'it is being restored already: wait until that has ended' : whyRefused(world, plan.status)
   if (why !== undefined) {
     const message = cutMessage(
       `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
     )
     const restore: Restore = { phase: 'Refused', request, message, startTime, endTime: startTime }
-    return recorded(plan, { restoreRequest, restore }, [note('RestoreRefused', message)])
+    // What the status says of the one under way stays.
+    return recorded(plan, { restoreRequest, ...(!isUnderWay && { restore }) }, [note('RestoreRefused', message)])
   }
   const { name, uid = '' } = metadata
   const members = machinesIn(status).map(
