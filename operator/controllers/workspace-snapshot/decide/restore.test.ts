@@ -109,7 +109,7 @@ describe('a restore of a point in time', () => {
     ],
     [
       'a reset waits for its turn',
-      (walk) => walk.seeTarget('victim', { isResetAsked: true }),
+      (walk) => walk.seeTarget('victim', { isReplaced: true, isResetAsked: true }),
       /machine victim has a reset that is not answered yet.*remove annotation pelotech.ot\/reset-requested-at/,
     ],
     [

@@ -209,9 +209,10 @@ function whyNotRestorable(
   if (kubevirt === undefined) return `${title} is not deployed: wait until it is, or set its ignoreOnDeploy to false`
   if (isOfAnother(target, found[snapshot]?.sourceUid))
     return `${title} was made again after the point in time, and KubeVirt does not restore one from a snapshot of another: take its data from claims that you make from the VolumeSnapshots`
-  if (isReplaced) return `${title} gets a new root disk (reset or rebuild): wait until it has it`
   if (isResetAsked)
     return `${title} has a reset that is not answered yet, and would lose the restored disk to it: wait until it is answered, or remove annotation ${ANNOTATIONS.resetRequestedAt} from its VirtualMachine`
+  if (isReplaced)
+    return `${title} gets a new root disk (reset or rebuild): wait until it has it, and see its condition Replacing if that lasts`
   if (kubevirt.volumes.length > 0)
     return `${title} has volumes ${kubevirt.volumes.join(', ')} as disks, and KubeVirt would give it copies of its own of them: remove them from its disks first, or make the restore of KubeVirt by hand`
   if (kubevirt.restoreInProgress !== '')
