@@ -178,11 +178,22 @@ describe('ot restore', () => {
     expect(printed).toContain('is not so yet: the request is not taken yet')
     const value = annotationsOf()?.['pelotech.ot/restore-requested-at'] ?? ''
     point({
-      restoreRequest: shortHash([value]),
-      restore: { phase: 'Refused', message: 'nothing was restored', startTime: '2025-12-31T21:00:00Z' },
+      restoreRequest: `${shortHash([value])} later`,
+      restore: {
+        phase: 'Refused',
+        request: shortHash([value]),
+        message: 'nothing was restored',
+        startTime: '2025-12-31T21:00:00Z',
+      },
     })
     expect(await ot('restore', 'lab-1', 'before-exam', '--yes', '--wait', '--timeout', '0s')).toBe(EXIT_CODES.failed)
     expect(printed).toContain('has failed: nothing was restored')
+    point({
+      restoreRequest: `earlier ${shortHash([value])}`,
+      restore: { phase: 'InProgress', request: 'earlier', message: 'of before', startTime: '2025-12-31T21:00:00Z' },
+    })
+    expect(await ot('restore', 'lab-1', 'before-exam', '--yes', '--wait')).toBe(EXIT_CODES.failed)
+    expect(printed).toContain('has no restore of this request: see kubectl -n lab-1 describe otwss before-exam')
   })
 })
 

@@ -1,6 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { shortHash, type WorkspaceSnapshotStatus, workspaceSnapshot } from '@open-terrain/constructs/operator'
+import {
+  shortHash,
+  type WorkspaceSnapshotRestore,
+  type WorkspaceSnapshotStatus,
+  workspaceSnapshot,
+} from '@open-terrain/constructs/operator'
 import { sleep } from '../operator/base/clock.ts'
+import { hasHash } from '../operator/base/hash-list.ts'
 import { toTime } from '../operator/base/time.ts'
 import { find } from '../operator/kube/find.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
@@ -94,15 +100,25 @@ async function restored(
   const { name } = lab.metadata
   for (;;) {
     const { status } = await pointOf(client, lab, point)
-    const isTaken = status?.restoreRequest === fingerprint
-    const { phase, message = '' } = (isTaken && status.restore) || {}
-    if (phase === 'Succeeded') return { name, result: 'done', text: `is restored: ${message}`, message }
-    if (phase === 'Refused' || phase === 'Failed')
-      return { name, result: 'failed', text: `has failed: ${message}`, message }
+    const isTaken = hasHash(status?.restoreRequest, fingerprint)
+    const restore = isTaken ? status?.restore : undefined
+    if (isTaken && restore?.request !== fingerprint) {
+      const message = `has no restore of this request: see kubectl -n ${namespaceOfLab(lab)} describe otwss ${point}`
+      return { name, result: 'failed', text: message, message }
+    }
+    const ended = endOf(name, restore)
+    if (ended !== undefined) return ended
     if (clock.monotonic() + LOOK_MS > endsAt) {
-      const text = isTaken ? message : 'the request is not taken yet'
+      const text = restore?.message ?? 'the request is not taken yet'
       return { name, result: 'timedOut', text: `is not so yet: ${text}`, message: text }
     }
     await sleep(clock, LOOK_MS)
   }
+}
+
+function endOf(name: string, { phase, message = '' }: Partial<WorkspaceSnapshotRestore> = {}): LabOutcome | undefined {
+  if (phase === 'Succeeded') return { name, result: 'done', text: `is restored: ${message}`, message }
+  if (phase === 'Refused' || phase === 'Failed')
+    return { name, result: 'failed', text: `has failed: ${message}`, message }
+  return undefined
 }

@@ -72,7 +72,8 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a restore has ended. */
   Restored: {
     meaning: 'Every machine of the point in time starts from its restored disk.',
-    remedy: 'No action needed. Switch the workspace on again.',
+    remedy:
+      'No action needed. Switch the workspace on again before you delete the WorkspaceSnapshot: where storage waits for the first guest, a disk gets its data only then.',
   },
   /** Event: a restore was not begun. */
   RestoreRefused: {
@@ -90,7 +91,7 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a request does not count. */
   RestoreNotCounted: {
     meaning:
-      'Annotation pelotech.ot/restore-requested-at was there when the operator first looked at the WorkspaceSnapshot. Such a value restores nothing.',
+      'Annotation pelotech.ot/restore-requested-at was there when the operator first looked at the WorkspaceSnapshot, or has a value again that it had before. Such a value restores nothing.',
     remedy: 'To restore, set another value.',
   },
   /** Kinds are missing. */

@@ -88,6 +88,7 @@ const restoredMember = z
 const restore = z
   .object({
     phase: z.enum(SNAPSHOT_RESTORE_PHASES).describe('Current phase: InProgress, Succeeded, Failed or Refused.'),
+    request: maybeText(16, 'Fingerprint of the value that asked for it.'),
     message: z.string().max(4096).describe('What is replaced, how far it is, or why it was refused.'),
     startTime: dateTime('When it was accepted or refused.'),
     endTime: dateTime('When it has ended.').optional(),
@@ -136,8 +137,8 @@ export const workspaceSnapshotStatus = statusOf(
       .optional(),
     restore: restore.optional(),
     restoreRequest: maybeText(
-      16,
-      'Fingerprint of the last value of annotation pelotech.ot/restore-requested-at that was looked at; none if there was none.',
+      64,
+      'Fingerprints of the last values of annotation pelotech.ot/restore-requested-at that were looked at, the newest one last; none if there was none.',
     ),
   },
 )

@@ -39,7 +39,7 @@ export function renderMemberRestore(props: MemberRestoreProps): MemberRestoreObj
 /**
  * Returns the name of the restore of a machine: `<WorkspaceSnapshot>-<machine>-<hash>`, a DNS-1123 label of at most 63 characters. Each request has another
  * one.
- * @param request fingerprint of what was asked for
+ * @param request what was asked for, and when
  */
 export function memberRestoreName(of: MemberRestoreProps['of'], machine: string, request: string): string {
   return childName(`${of.name}-${machine}`, shortHash([of.uid, 'restore', machine, request]))

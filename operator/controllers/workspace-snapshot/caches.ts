@@ -29,7 +29,7 @@ export const { view: viewWorkspaceSnapshot, parsed: parsedWorkspaceSnapshotSpec 
 
 /** What others keep, and points in time are made of. */
 export interface LabCaches {
-  readonly workspaces: Readable<KubeObject & { readonly status: Partial<Pick<WorkspaceStatus, 'phase' | 'reason'>> }>
+  readonly workspaces: Readable<LabWorkspace>
   /** Open Terrain's machines. */
   readonly machines: Readable<LabMachine> & {
     find(index: typeof BY_NAMESPACE, namespace: string): readonly LabMachine[]
@@ -38,11 +38,18 @@ export interface LabCaches {
   readonly kubevirt: Readable<KubeVirtMachine>
 }
 
-interface LabMachine extends KubeObject {
-  readonly status: Pick<VirtualMachineStatus, 'replacement'>
+export interface LabWorkspace extends KubeObject {
+  /** As it is stored: not validated. Of a large one, what the operator always keeps. */
+  readonly spec: unknown
+  readonly status: Partial<Pick<WorkspaceStatus, 'expiry'>>
 }
 
-interface KubeVirtMachine extends KubeObject {
+export interface LabMachine extends KubeObject {
+  readonly status: Pick<VirtualMachineStatus, 'replacement' | 'conditions' | 'resetRequest'>
+}
+
+export interface KubeVirtMachine extends KubeObject {
+  readonly spec: unknown
   readonly printableStatus: string
   readonly runStrategy: string
   readonly restoreInProgress: string
@@ -78,7 +85,7 @@ export class WorkspaceSnapshotCaches {
   }
 
   /** Returns the Workspace of a namespace, which has its name. */
-  workspaceOf(namespace: string): ReturnType<LabCaches['workspaces']['get']> {
+  workspaceOf(namespace: string): LabWorkspace | undefined {
     return this.lab.workspaces.get(keyOf({ name: namespace }))
   }
 }

@@ -1,13 +1,20 @@
-import { LABELS } from '@open-terrain/constructs'
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
+import { hasHash } from '../../base/hash-list.ts'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import type { SnapshotView } from '../../cluster/views.ts'
-import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
 import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { parsedWorkspaceSnapshotSpec, type WorkspaceSnapshotCaches } from './caches.ts'
+import {
+  type KubeVirtMachine,
+  type LabMachine,
+  type LabWorkspace,
+  parsedWorkspaceSnapshotSpec,
+  type WorkspaceSnapshotCaches,
+} from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
 import type {
   FoundRestore,
@@ -52,40 +59,65 @@ export function observeWorkspaceSnapshot(
 
 function restoreOfLab(
   snapshot: WorkspaceSnapshotView,
-  workspace: ReturnType<WorkspaceSnapshotCaches['workspaceOf']>,
+  workspace: LabWorkspace | undefined,
   caches: WorkspaceSnapshotCaches,
 ): RestoreWorld {
   const { namespace = '', uid } = snapshot.metadata
   const { snapshots, reflectors } = caches
-  const { phase, reason } = workspace?.status ?? {}
   const other = snapshots
     .find(BY_NAMESPACE, namespace)
     .find(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
   return {
     isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),
-    isLabOff: phase === 'Ready' && (reason === 'Halted' || reason === 'Expired'),
+    isLabOff: workspace !== undefined && isSwitchedOff(workspace),
     targets: workspace === undefined ? {} : targetsOf(workspace, caches),
     found: restoresOf(snapshot, caches),
     other: other?.metadata.name,
   }
 }
 
-function targetsOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+/** Its reason does not tell: a machine that is being restored, or anything in it that has failed, comes before `Halted`. */
+function isSwitchedOff({ spec, status }: LabWorkspace): boolean {
+  const { powerState }: Raw = spec ?? {}
+  return powerState === 'Halted' || status.expiry?.ended === true
+}
+
+function targetsOf(workspace: KubeObject, caches: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+  const { lab } = caches
   const { name: namespace } = workspace.metadata
+  const volumes = volumesOf(workspace, caches).map(({ name }) => name)
   const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace)).filter(
     (one) => !isTerminating(one),
   )
   const targets = machines.map((machine): [string, RestoreTarget] => {
     const { name } = machine.metadata
-    const isReplaced = machine.status.replacement !== undefined
+    const replaced = { isReplaced: isReplaced(machine), isResetAsked: isResetAsked(machine) }
     const found = lab.kubevirt.get(keyOf({ namespace, name: vmChildNames(name).machine }))
     if (found === undefined || isTerminating(found) || !isChildOf(found, machine))
-      return [name, { isReplaced, kubevirt: undefined }]
+      return [name, { ...replaced, kubevirt: undefined }]
     const { printableStatus, runStrategy, restoreInProgress, lastRestore, rootClaim } = found
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
-    return [name, { isReplaced, kubevirt: { object: found, isOff, restoreInProgress, lastRestore, rootClaim } }]
+    const kubevirt = { object: found, isOff, restoreInProgress, lastRestore, rootClaim }
+    const claims = claimsIn(found)
+    return [name, { ...replaced, kubevirt: { ...kubevirt, volumes: volumes.filter((one) => claims.includes(one)) } }]
   })
   return Object.fromEntries(targets)
+}
+
+function claimsIn({ spec }: KubeVirtMachine): string[] {
+  const { template }: Raw = spec ?? {}
+  const volumes: Raw[] = template?.spec?.volumes ?? []
+  return volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [])
+}
+
+/** A replacement that waits is in the conditions alone. */
+function isReplaced({ status }: LabMachine): boolean {
+  return status.replacement !== undefined || status.conditions?.some(({ type }) => type === 'Replacing') === true
+}
+
+function isResetAsked({ metadata, status }: LabMachine): boolean {
+  const value = metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
+  return value !== undefined && !hasHash(status.resetRequest, shortHash([value]))
 }
 
 function restoresOf(

@@ -28,7 +28,8 @@ function targetNamed(name: string): RestoreTarget {
   const object = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata }
   return {
     isReplaced: false,
-    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '' },
+    isResetAsked: false,
+    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '', volumes: [] },
   }
 }
 
@@ -125,9 +126,17 @@ export class SnapshotWalk {
 
   seeMachine(name: string, facts: Partial<NonNullable<RestoreTarget['kubevirt']>>): void {
     const { targets } = this.world.restore
-    const before = targets[name]?.kubevirt
+    const before = targets[name]
+    if (before?.kubevirt === undefined) throw new Error(`there is no machine ${name}`)
+    this.see({ targets: { ...targets, [name]: { ...before, kubevirt: { ...before.kubevirt, ...facts } } } })
+  }
+
+  /** Changes what is seen of the root disk of a machine, or what KubeVirt has of it. */
+  seeTarget(name: string, facts: Partial<RestoreTarget>): void {
+    const { targets } = this.world.restore
+    const before = targets[name]
     if (before === undefined) throw new Error(`there is no machine ${name}`)
-    this.see({ targets: { ...targets, [name]: { isReplaced: false, kubevirt: { ...before, ...facts } } } })
+    this.see({ targets: { ...targets, [name]: { ...before, ...facts } } })
   }
 
   /** What KubeVirt says of the restore of a machine. */
@@ -137,6 +146,7 @@ export class SnapshotWalk {
     const before = found[name]
     if (before === undefined) throw new Error(`VirtualMachineRestore ${name} does not exist`)
     this.see({ found: { ...found, [name]: { ...before, ...facts } } })
+    if (facts.isComplete === true) this.#letGo(name)
   }
 
   /** Phase of the restore, and of each machine in it. */
@@ -175,6 +185,8 @@ export class SnapshotWalk {
       const seen = { ...object, metadata: { ...metadata, uid: `uid-${name}`, resourceVersion: '1' } }
       const facts = { isOurs: true, isTerminating: false, isComplete: false, hasFailed: false, text: '', claim: '' }
       this.see({ found: { ...this.world.restore.found, [name]: { object: seen, ...facts } } })
+      // A machine that is being restored is not off for as long.
+      this.seeMachine(targetIn(object), { isOff: false, restoreInProgress: name })
       return
     }
     if (this.found[name] !== undefined) throw new Error(`${name} exists`)
@@ -188,9 +200,20 @@ export class SnapshotWalk {
     this.removed.push(name)
     const { [name]: _gone, ...found } = this.world.restore.found
     this.see({ found })
+    this.#letGo(name)
+  }
+
+  /** KubeVirt has ended a restore, or nobody asks for it any more. */
+  #letGo(restore: string): void {
+    for (const [name, { kubevirt }] of Object.entries(this.world.restore.targets))
+      if (kubevirt?.restoreInProgress === restore) this.seeMachine(name, { isOff: true, restoreInProgress: '' })
   }
 }
 
 function sourceIn(object: KubeObject): string {
   return (object as KubeObject & { readonly spec: { readonly source: { readonly name: string } } }).spec.source.name
+}
+
+function targetIn(object: KubeObject): string {
+  return (object as KubeObject & { readonly spec: { readonly target: { readonly name: string } } }).spec.target.name
 }

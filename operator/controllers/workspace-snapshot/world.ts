@@ -40,8 +40,10 @@ export interface FoundSnapshot {
 
 /** A machine that a workspace has now, as a restore needs to know it. */
 export interface RestoreTarget {
-  /** Whether its root disk is being replaced. */
+  /** Whether its root disk is being replaced, or is to be when nothing holds that up any more. */
   readonly isReplaced: boolean
+  /** Whether somebody asks for a reset that its operator has not answered: it would replace whatever disk there is then. */
+  readonly isResetAsked: boolean
   /** KubeVirt's machine; undefined if there is none, or it is going. */
   readonly kubevirt:
     | {
@@ -53,6 +55,8 @@ export interface RestoreTarget {
         readonly lastRestore: string
         /** Name of the claim of its root disk; empty if that is of a DataVolume. */
         readonly rootClaim: string
+        /** Names of the volumes of the workspace that are disks of it: KubeVirt restores them with it. */
+        readonly volumes: readonly string[]
       }
     | undefined
 }
@@ -75,7 +79,7 @@ export interface FoundRestore {
 export interface RestoreWorld {
   /** Whether the cluster serves VirtualMachineRestores. */
   readonly isServed: boolean
-  /** Whether the workspace is switched off, and everything in it has stopped. */
+  /** Whether the workspace is switched off, or has ended. Its machines may still stop. */
   readonly isLabOff: boolean
   /** The machines of the workspace, by name. */
   readonly targets: Readonly<Record<string, RestoreTarget>>

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { parseWorkspaceSpec, type WorkspaceSpec, workspace } from '@open-terrain/constructs/operator'
 import type { ClusterCaches } from '../../cluster/caches.ts'
-import { namesAmong, ownKind } from '../../cluster/own-view.ts'
+import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../kube/kube-object.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
@@ -82,6 +82,7 @@ export function viewReferringWorkspace(object: KubeObject): WorkspaceView {
 /** The spec before validation. */
 interface LooseSpec {
   readonly vms?: unknown
+  readonly powerState?: unknown
   readonly secrets?: unknown
 }
 
@@ -92,11 +93,16 @@ function imagesIn(spec: unknown): string[] {
   return [...new Set([vms, disks].flatMap((list) => namesAmong(list, (one) => one['backingVMDiskImage'])))]
 }
 
-/** What of a spec makes it a reference to images, and to Secrets of others. */
+/** What of a spec makes it a reference to images, and to Secrets of others, and whether it is switched off. */
 function referencesIn(spec: unknown): LooseSpec {
   const sources = copiesIn(spec)
   const vms = imagesIn(spec).map((backingVMDiskImage) => ({ backingVMDiskImage }))
-  return { vms, ...(sources.length > 0 && { secrets: sources.map((from) => ({ from })) }) }
+  const { powerState } = (spec ?? {}) as LooseSpec
+  return {
+    vms,
+    ...(powerState !== undefined && { powerState: nameIn(powerState) }),
+    ...(sources.length > 0 && { secrets: sources.map((from) => ({ from })) }),
+  }
 }
 
 /** The Secrets that a spec has copies of. */

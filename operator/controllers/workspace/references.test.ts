@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { SECOND } from '../../runtime/times.fixtures.ts'
+import { viewReferringWorkspace } from './caches.ts'
 import { IMAGE_NAMESPACE, MACHINE_ALONE, start, VM } from './workspace-bench.fixtures.ts'
 
 const IMAGE = { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' }
@@ -45,4 +46,11 @@ it('tells of the images that are concerned when a workspace or the policy change
   bench.deleteWorkspace()
   await bench.clock.advance(SECOND)
   expect(told).toEqual(['team/other'])
+})
+
+it('what is kept of a large workspace says whether it is switched off, which restores of its machines go by', () => {
+  const metadata = { name: 'lab', uid: 'uid-lab' }
+  const spec = { vms: [], description: 'large', powerState: 'Halted' }
+  const large = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata, spec }
+  expect(viewReferringWorkspace(large).spec).toEqual({ vms: [], powerState: 'Halted' })
 })

@@ -22,6 +22,12 @@ function begun(): SnapshotWalk {
   return walk
 }
 
+/** KubeVirt has restored all machines. */
+function finish(walk: SnapshotWalk): void {
+  for (const machine of ['attacker', 'victim']) walk.sayOfRestore(machine, { isComplete: true })
+  walk.settle()
+}
+
 const messageOf = ({ status }: SnapshotWalk) => status.restore?.message ?? ''
 
 describe('a restore of a point in time', () => {
@@ -53,6 +59,9 @@ describe('a restore of a point in time', () => {
       'restore-1-rootdisk',
       'restore-2-rootdisk',
     ])
+    expect(messageOf(walk)).toMatch(
+      /^machines attacker, victim start from their restored disks; start these once before this WorkspaceSnapshot is deleted/,
+    )
     expect(walk.removed.toSorted()).toEqual(walk.restores.toSorted())
     expect([walk.line, walk.restores.length]).toEqual(['Succeeded Taken', 2])
   })
@@ -63,7 +72,11 @@ describe('a restore of a point in time', () => {
       (walk) => walk.see({ isLabOff: false }),
       /Workspace lab is not switched off: set its spec.powerState to Halted/,
     ],
-    ['a guest is on', (walk) => walk.seeMachine('victim', { isOff: false }), /machine victim is not off/],
+    [
+      'a guest is on',
+      (walk) => walk.seeMachine('victim', { isOff: false }),
+      /machine victim is not off: wait until VirtualMachine victim of KubeVirt is Stopped/,
+    ],
     [
       'KubeVirt restores one',
       (walk) => walk.seeMachine('victim', { restoreInProgress: 'mine' }),
@@ -76,9 +89,13 @@ describe('a restore of a point in time', () => {
     ],
     [
       'a machine is not deployed',
-      (walk) =>
-        walk.see({ targets: { ...walk.world.restore.targets, victim: { isReplaced: false, kubevirt: undefined } } }),
+      (walk) => walk.seeTarget('victim', { kubevirt: undefined }),
       /machine victim is not deployed/,
+    ],
+    [
+      'a volume is a disk of a machine',
+      (walk) => walk.seeMachine('victim', { volumes: ['loot'] }),
+      /machine victim has volumes loot as disks.*remove them from its disks first/,
     ],
     [
       'a machine is of another uid',
@@ -87,13 +104,13 @@ describe('a restore of a point in time', () => {
     ],
     [
       'a machine gets another disk',
-      (walk) =>
-        walk.see({
-          targets: Object.fromEntries(
-            Object.entries(walk.world.restore.targets).map(([name, one]) => [name, { ...one, isReplaced: true }]),
-          ),
-        }),
-      /gets a new root disk/,
+      (walk) => walk.seeTarget('victim', { isReplaced: true }),
+      /machine victim gets a new root disk/,
+    ],
+    [
+      'a reset waits for its turn',
+      (walk) => walk.seeTarget('victim', { isReplaced: true, isResetAsked: true }),
+      /machine victim has a reset that is not answered yet.*remove annotation pelotech.ot\/reset-requested-at/,
     ],
     [
       'a snapshot is lost',
@@ -161,17 +178,60 @@ describe('a restore of a point in time', () => {
     expect(old.restores).toHaveLength(2)
   })
 
-  it('is begun once for each value, also while KubeVirt is slow', () => {
+  it('is not asked for by a value that comes back, which is said once', () => {
     const walk = begun()
+    finish(walk)
     walk.ask('tuesday')
     walk.settle()
-    expect(walk.restores).toHaveLength(2)
-    for (const machine of ['attacker', 'victim']) walk.sayOfRestore(machine, { isComplete: true })
+    finish(walk)
+    expect([walk.restored, walk.restores.length]).toEqual(['Succeeded, attacker Succeeded, victim Succeeded', 4])
+    walk.events.length = 0
+    walk.ask('monday')
     walk.settle()
-    expect([walk.restored, new Set(walk.restores).size]).toEqual([
-      'InProgress, attacker InProgress, victim InProgress',
-      4,
+    walk.settle()
+    expect([walk.restores.length, walk.events]).toEqual([4, ['Warning RestoreNotCounted']])
+  })
+
+  it('is made again for a value that was forgotten, whatever KubeVirt’s machine keeps of the restore for it', () => {
+    const walk = begun()
+    for (const { name, restore } of walk.status.restore?.members ?? [])
+      walk.seeMachine(name, { lastRestore: `${restore}-1` })
+    finish(walk)
+    const { world } = walk
+    walk.see({ isLabOff: false })
+    for (const value of ['1', '2', '3', '4', '5', '6', '7']) {
+      walk.ask(value)
+      walk.settle()
+    }
+    expect(walk.status.restoreRequest?.length).toBeLessThanOrEqual(64)
+    walk.world = world
+    walk.now += 1
+    walk.ask('monday')
+    walk.settle()
+    expect([walk.restored, walk.restores.length]).toEqual(['InProgress, attacker InProgress, victim InProgress', 4])
+  })
+
+  it('is refused while another one is under way, which goes on, and does not wait for its turn', () => {
+    const walk = begun()
+    const { restore } = walk.status
+    walk.ask('tuesday')
+    walk.settle()
+    expect([walk.status.restore, walk.restores.length, walk.events]).toEqual([
+      restore,
+      2,
+      ['Warning Restoring', 'Warning RestoreRefused'],
     ])
+    // Also one that is seen together with the end.
+    walk.ask('wednesday')
+    finish(walk)
+    expect([walk.restored, walk.restores.length, walk.events.slice(2)]).toEqual([
+      'Succeeded, attacker Succeeded, victim Succeeded',
+      2,
+      ['Warning RestoreRefused', 'Normal Restored'],
+    ])
+    walk.ask('thursday')
+    walk.settle()
+    expect(new Set(walk.restores).size).toBe(4)
   })
 
   it.each<[string, (walk: SnapshotWalk) => void, string]>([
@@ -191,7 +251,10 @@ describe('a restore of a point in time', () => {
     ],
     [
       'the request is gone',
-      (walk) => walk.see({ found: {} }),
+      (walk) => {
+        walk.see({ found: {} })
+        walk.seeMachine('victim', { isOff: true, restoreInProgress: '' })
+      },
       'is gone before its end: it is not made again (machine victim)',
     ],
     [
@@ -219,7 +282,9 @@ describe('a restore of a point in time', () => {
       2,
     ])
     expect(messageOf(walk)).toContain(why)
-    expect(messageOf(walk)).toMatch(/; not restored, with the disks that they had: victim; restored: attacker$/)
+    expect(messageOf(walk)).toMatch(
+      /; not restored, with the disks that they had: victim; restored: attacker; start these once before/,
+    )
     expect(walk.world.restore.found).toEqual({})
   })
 
@@ -268,6 +333,28 @@ describe('a restore of a point in time', () => {
       walk.seeMachine(name, { lastRestore: `${restore}-1d2f`, rootClaim: 'restore-1d2f-rootdisk' })
     walk.settle()
     expect([walk.restored, walk.restores]).toEqual(['Succeeded, attacker Succeeded, victim Succeeded', []])
+  })
+
+  it('goes on where KubeVirt’s machine shows its restore before the request for it is seen', () => {
+    const walk = begun()
+    const { found } = walk.world.restore
+    const { restore } = walk.status
+    walk.snapshot = {
+      ...walk.snapshot,
+      status: {
+        ...walk.status,
+        restore: {
+          ...restore,
+          members: restore?.members?.map((one) => ({ ...one, phase: 'Pending' })),
+        } as typeof restore,
+      },
+    }
+    walk.see({ found: {} })
+    walk.settle()
+    expect([walk.restored, walk.restores.length]).toEqual(['InProgress, attacker InProgress, victim InProgress', 2])
+    walk.see({ found })
+    finish(walk)
+    expect(walk.restored).toBe('Succeeded, attacker Succeeded, victim Succeeded')
   })
 
   it('knows nothing new while KubeVirt does not serve restores', () => {

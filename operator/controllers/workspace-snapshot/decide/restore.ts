@@ -9,6 +9,7 @@ import {
   type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
+import { hasHash, withNewest } from '../../../base/hash-list.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
@@ -23,6 +24,9 @@ type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
 
 /** What the status has where the annotation was looked for, and there was none. */
 const NO_REQUEST = 'none'
+
+/** Values that the status remembers. Their hashes have room in its 64 characters. */
+const REMEMBERED_MAX = 7
 
 /** The only value of the annotation with the scope. */
 const MACHINES_ALONE = 'Machines'
@@ -39,7 +43,7 @@ const BEGIN_WITHIN_MS = 10 * 60_000
  * asked ─▶ Refused
  *       └▶ recorded with its machines: InProgress ─▶ their VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
  * ```
- * Each arrow is one write. A value is looked at once. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
+ * Each arrow is one write. A value is looked at once, also if it comes back, or while another is carried out. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
  * thought of. A restore that was seen is never created again, for the same reason.
  */
 export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
@@ -50,8 +54,8 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
     ...(before.restoreRequest !== undefined && { restoreRequest: before.restoreRequest }),
   }
   const stored = { ...plan, status: kept }
-  if (before.restore?.phase === 'InProgress') return continued(world, stored, before.restore, now)
   const asked = withRequest(world, stored, now)
+  if (before.restore?.phase === 'InProgress') return continued(world, asked, before.restore, now)
   // What has ended is written down already.
   return { ...asked, remove: [...asked.remove, ...removalsOf(world, before.restore)] }
 }
@@ -60,37 +64,47 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
   const { status, metadata } = world.snapshot
   const value = metadata.annotations?.[ANNOTATIONS.restoreRequestedAt]
   const request = value === undefined ? undefined : shortHash([value])
-  if (status.restoreRequest === undefined) {
-    const events = request === undefined ? [] : [NOT_COUNTED]
+  const { restoreRequest: seen } = status
+  if (seen === undefined) {
+    const events = request === undefined ? [] : [notCounted('was there before the operator first looked for it')]
     return recorded(plan, { restoreRequest: request ?? NO_REQUEST }, events)
   }
-  if (request === undefined || request === status.restoreRequest) return plan
+  if (request === undefined) return plan
+  const restoreRequest = withNewest(seen === NO_REQUEST ? undefined : seen, request, REMEMBERED_MAX)
+  if (restoreRequest === seen) return plan
+  if (hasHash(seen, request))
+    return recorded(plan, { restoreRequest }, [notCounted('has a value again that it had before')])
   const startTime = toTime(now)
-  const why = whyRefused(world, plan.status)
+  const isUnderWay = status.restore?.phase === 'InProgress'
+  const why = isUnderWay ? 'it is being restored already: wait until that has ended' : whyRefused(world, plan.status)
   if (why !== undefined) {
     const message = cutMessage(
       `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
     )
-    const restore: Restore = { phase: 'Refused', message, startTime, endTime: startTime }
-    return recorded(plan, { restoreRequest: request, restore }, [note('RestoreRefused', message)])
+    const restore: Restore = { phase: 'Refused', request, message, startTime, endTime: startTime }
+    // What the status says of the one under way stays.
+    return recorded(plan, { restoreRequest, ...(!isUnderWay && { restore }) }, [note('RestoreRefused', message)])
   }
   const { name, uid = '' } = metadata
   const members = machinesIn(status).map(
     ({ name: machine }): RestoredMember => ({
       name: machine,
-      restore: memberRestoreName({ name, uid }, machine, request),
+      // KubeVirt's machine keeps the name of its last restore, also of one for a value that was forgotten since.
+      restore: memberRestoreName({ name, uid }, machine, `${request} ${startTime}`),
       phase: 'Pending',
     }),
   )
   const message = cutMessage(beginningText(world))
-  const restore: Restore = { phase: 'InProgress', message, startTime, members }
-  return recorded(plan, { restoreRequest: request, restore }, [note('Restoring', message)])
+  const restore: Restore = { phase: 'InProgress', request, message, startTime, members }
+  return recorded(plan, { restoreRequest, restore }, [note('Restoring', message)])
 }
 
-const NOT_COUNTED = note(
-  'RestoreNotCounted',
-  `annotation ${ANNOTATIONS.restoreRequestedAt} was there before the operator first looked for it: it does not count, and nothing is restored; to restore, set another value`,
-)
+function notCounted(why: string): EventNote {
+  return note(
+    'RestoreNotCounted',
+    `annotation ${ANNOTATIONS.restoreRequestedAt} ${why}: it does not count, and nothing is restored; to restore, set another value`,
+  )
+}
 
 function note(reason: WorkspaceSnapshotReason, message: string): EventNote {
   return { type: reason === 'Restored' ? 'Normal' : 'Warning', reason, message }
@@ -179,7 +193,7 @@ function whyNotNow(world: WorkspaceSnapshotWorld): string | undefined {
 
 function whyNotOff({ restore, workspace }: WorkspaceSnapshotWorld): string | undefined {
   if (restore.isLabOff) return undefined
-  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its reason is Halted`
+  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its machines are off`
 }
 
 /** Returns why a machine cannot be restored now, and what to do about it; undefined if it can. */
@@ -191,14 +205,20 @@ function whyNotRestorable(
   const title = `machine ${name}`
   if (target === undefined)
     return `${title} is not in the workspace any more: put it into spec.vms again, or make the restore of KubeVirt by hand`
-  const { kubevirt, isReplaced } = target
+  const { kubevirt, isReplaced, isResetAsked } = target
   if (kubevirt === undefined) return `${title} is not deployed: wait until it is, or set its ignoreOnDeploy to false`
   if (isOfAnother(target, found[snapshot]?.sourceUid))
     return `${title} was made again after the point in time, and KubeVirt does not restore one from a snapshot of another: take its data from claims that you make from the VolumeSnapshots`
-  if (isReplaced) return `${title} gets a new root disk (reset or rebuild): wait until it has it`
+  if (isResetAsked)
+    return `${title} has a reset that is not answered yet, and would lose the restored disk to it: wait until it is answered, or remove annotation ${ANNOTATIONS.resetRequestedAt} from its VirtualMachine`
+  if (isReplaced)
+    return `${title} gets a new root disk (reset or rebuild): wait until it has it, and see its condition Replacing if that lasts`
+  if (kubevirt.volumes.length > 0)
+    return `${title} has volumes ${kubevirt.volumes.join(', ')} as disks, and KubeVirt would give it copies of its own of them: remove them from its disks first, or make the restore of KubeVirt by hand`
   if (kubevirt.restoreInProgress !== '')
     return `${title} is being restored by VirtualMachineRestore ${kubevirt.restoreInProgress}: wait until that has ended`
-  return kubevirt.isOff ? undefined : `${title} is not off: wait until its reason is Halted`
+  const { name: of } = kubevirt.object.metadata
+  return kubevirt.isOff ? undefined : `${title} is not off: wait until VirtualMachine ${of} of KubeVirt is Stopped`
 }
 
 function isOfAnother({ kubevirt }: RestoreTarget, sourceUid: string | undefined): boolean {
@@ -253,6 +273,8 @@ function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, l
   // KubeVirt's machine says that it has ended, also when the request is gone.
   if (kubevirt?.lastRestore.startsWith(`${restore}-`) === true && kubevirt.restoreInProgress === '')
     return { phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
+  // What KubeVirt does to its machine may be seen before the request for it.
+  if (kubevirt?.restoreInProgress === restore) return { phase: 'InProgress' }
   if (phase === 'InProgress')
     return failed(`VirtualMachineRestore ${restore} is gone before its end: it is not made again`)
   if (world.refusal !== undefined) return failed(`${world.refusal}: the restore was refused`)
@@ -281,6 +303,10 @@ function snapshotOf({ snapshot }: WorkspaceSnapshotWorld, machine: string): stri
   return machinesIn(snapshot.status).find(({ name }) => name === machine)?.snapshot
 }
 
+/** KubeVirt counts a claim as restored that waits for its first guest, and has no data until then. Not every claim is known here. */
+const START_ONCE =
+  'start these once before this WorkspaceSnapshot is deleted: a disk may get its data only when its first guest starts'
+
 function restoreNow(stored: Restore, members: readonly RestoredMember[], now: number): Restore {
   const namesOf = (...phases: readonly RestoredMember['phase'][]) =>
     members.filter(({ phase }) => phases.includes(phase)).map(({ name }) => name)
@@ -289,13 +315,13 @@ function restoreNow(stored: Restore, members: readonly RestoredMember[], now: nu
   const ended = { ...stored, endTime: toTime(now), members: [...members] }
   const restored = namesOf('Succeeded')
   if (worst === undefined) {
-    const message = cutMessage(`machines ${restored.join(', ')} start from their restored disks`)
+    const message = cutMessage(`machines ${restored.join(', ')} start from their restored disks; ${START_ONCE}`)
     return { ...ended, phase: 'Succeeded', message }
   }
   const message = [
     `${worst.message} (machine ${worst.name})`,
     `not restored, with the disks that they had: ${namesOf('Failed').join(', ')}`,
-    `restored: ${restored.length === 0 ? 'none' : restored.join(', ')}`,
+    ...(restored.length === 0 ? ['restored: none'] : [`restored: ${restored.join(', ')}`, START_ONCE]),
   ].join('; ')
   return { ...ended, phase: 'Failed', message: cutMessage(message) }
 }

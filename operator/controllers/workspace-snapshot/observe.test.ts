@@ -1,0 +1,121 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { shortHash } from '@open-terrain/constructs/operator'
+import { describe, expect, it } from 'vitest'
+import { BY_NAMESPACE, byNamespace, clusterCaches } from '../../cluster/caches.ts'
+import { viewClaim } from '../../cluster/views.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
+import { type KubeVirtMachine, type LabMachine, type LabWorkspace, WorkspaceSnapshotCaches } from './caches.ts'
+import { observeWorkspaceSnapshot } from './observe.ts'
+import type { WorkspaceSnapshotView } from './world.ts'
+
+const LAB = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name: 'lab', uid: 'uid-lab' } }
+const POINT: WorkspaceSnapshotView = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'WorkspaceSnapshot',
+  metadata: { namespace: 'lab', name: 'before-exam', uid: 'uid-point' },
+  spec: {},
+  status: {},
+}
+const VM: LabMachine = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'VirtualMachine',
+  metadata: { namespace: 'lab', name: 'vm', uid: 'uid-vm', ownerReferences: [ownedBy(LAB)] },
+  status: {},
+}
+const KUBEVIRT: KubeVirtMachine = {
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachine',
+  metadata: { namespace: 'lab', name: 'vm', uid: 'uid-kubevirt', ownerReferences: [ownedBy(VM)] },
+  spec: {},
+  printableStatus: 'Stopped',
+  runStrategy: 'Halted',
+  restoreInProgress: '',
+  lastRestore: '',
+  rootClaim: '',
+}
+
+const CLAIM = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { namespace: 'lab', name: 'loot', uid: 'uid-loot', ownerReferences: [ownedBy(LAB)] },
+}
+
+function ownedBy({ apiVersion, kind, metadata: { name, uid = '' } }: KubeObject) {
+  return { apiVersion, kind, name, uid, controller: true }
+}
+
+interface Seen {
+  readonly workspace?: Partial<LabWorkspace>
+  readonly vm?: Partial<LabMachine>
+  readonly kubevirt?: Partial<KubeVirtMachine>
+}
+
+/** What a restore is decided from, in a lab of one machine. */
+function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
+  const client = new ScriptedClient()
+  const { clock } = client
+  const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
+  const stores = {
+    workspaces: new Store<LabWorkspace>(),
+    machines: new Store<LabMachine>().index(BY_NAMESPACE, byNamespace),
+    kubevirt: new Store<KubeVirtMachine>(),
+  }
+  stores.workspaces.put({ ...LAB, spec: {}, status: {}, ...workspace })
+  stores.machines.put({ ...VM, ...vm })
+  stores.kubevirt.put({ ...KUBEVIRT, ...kubevirt })
+  const cluster = clusterCaches(reflectors)
+  cluster.claims.put(viewClaim(CLAIM))
+  const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
+  return observeWorkspaceSnapshot(POINT, caches, 3).restore
+}
+
+const OFF = { powerState: 'Halted' }
+const saying = (phase: string, reason: string) => ({ phase, reason }) as LabWorkspace['status']
+const hash = (value: string) => shortHash([value])
+const asked = (value: string) => ({
+  metadata: { ...VM.metadata, annotations: { [ANNOTATIONS.resetRequestedAt]: value } },
+})
+const REPLACING = {
+  type: 'Replacing',
+  status: 'True',
+  reason: 'ReplacementBlocked',
+  message: 'it waits',
+  lastTransitionTime: '2026-01-31T12:00:00Z',
+} as const
+
+describe('what a restore is decided from', () => {
+  it.each<[string, Partial<LabWorkspace>, isLabOff: boolean]>([
+    ['it is on', { spec: {} }, false],
+    ['it is switched off', { spec: { powerState: 'Halted' } }, true],
+    ['it has ended', { status: { expiry: { source: 'policy', value: '1h', ended: true } } }, true],
+    ['one of its machines is being restored', { spec: OFF, status: saying('Provisioning', 'Restoring') }, true],
+    ['something in it has failed', { spec: OFF, status: saying('Failed', 'ComponentFailed') }, true],
+  ])('says whether the workspace is off, where %s', (_what, workspace, isLabOff) => {
+    expect(restoreIn({ workspace }).isLabOff).toBe(isLabOff)
+  })
+
+  it('says of each machine whether it is off', () => {
+    const isOff = (kubevirt: Seen['kubevirt']) => restoreIn({ kubevirt }).targets['vm']?.kubevirt?.isOff
+    expect([{}, { printableStatus: 'Stopping' }, { runStrategy: 'Always' }].map(isOff)).toEqual([true, false, false])
+  })
+
+  it('says of each machine which volumes of the workspace are disks of it', () => {
+    const claims = ['restore-1-rootdisk', 'loot']
+    const volumes = claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+    const kubevirt = { spec: { template: { spec: { volumes: [...volumes, { name: 'cloudinit' }] } } } }
+    expect(restoreIn({ kubevirt }).targets['vm']?.kubevirt?.volumes).toEqual(['loot'])
+  })
+
+  it.each<[string, Partial<LabMachine>, isReplaced: boolean, isResetAsked: boolean]>([
+    ['nobody asks', {}, false, false],
+    ['a replacement waits for an old disk', { status: { conditions: [REPLACING] } }, true, false],
+    ['a reset is not answered', { ...asked('2'), status: { resetRequest: hash('1') } }, false, true],
+    ['a reset was answered', { ...asked('1'), status: { resetRequest: `${hash('1')} ${hash('2')}` } }, false, false],
+  ])('says of a machine whether its root disk is replaced, or is to be: %s', (_what, vm, isReplaced, isResetAsked) => {
+    expect(restoreIn({ vm }).targets['vm']).toMatchObject({ isReplaced, isResetAsked })
+  })
+})
