@@ -45,7 +45,7 @@ export interface LabWorkspace extends KubeObject {
 }
 
 export interface LabMachine extends KubeObject {
-  readonly status: Pick<VirtualMachineStatus, 'replacement' | 'conditions' | 'resetRequest'>
+  readonly status: Pick<VirtualMachineStatus, 'replacement' | 'conditions' | 'resetRequest' | 'earlierResets'>
 }
 
 export interface KubeVirtMachine extends KubeObject {

@@ -114,7 +114,12 @@ describe('what a restore is decided from', () => {
     ['nobody asks', {}, false, false],
     ['a replacement waits for an old disk', { status: { conditions: [REPLACING] } }, true, false],
     ['a reset is not answered', { ...asked('2'), status: { resetRequest: hash('1') } }, false, true],
-    ['a reset was answered', { ...asked('1'), status: { resetRequest: `${hash('1')} ${hash('2')}` } }, false, false],
+    [
+      'a reset was answered',
+      { ...asked('1'), status: { resetRequest: hash('2'), earlierResets: hash('1') } },
+      false,
+      false,
+    ],
   ])('says of a machine whether its root disk is replaced, or is to be: %s', (_what, vm, isReplaced, isResetAsked) => {
     expect(restoreIn({ vm }).targets['vm']).toMatchObject({ isReplaced, isResetAsked })
   })

@@ -117,7 +117,9 @@ function isReplaced({ status }: LabMachine): boolean {
 
 function isResetAsked({ metadata, status }: LabMachine): boolean {
   const value = metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
-  return value !== undefined && !hasHash(status.resetRequest, shortHash([value]))
+  if (value === undefined) return false
+  const request = shortHash([value])
+  return request !== status.resetRequest && !hasHash(status.earlierResets, request)
 }
 
 function restoresOf(
