@@ -238,9 +238,9 @@ export interface PolicyValues {
    */
   readonly workspaceLifetime?: string
   /**
-   * The longest time from now that lifetime or expiresAt of a workspace may give it, each time somebody changes them. A later end is brought forward,
-   * and then the workspace is switched off, never deleted. Workspaces that have an end when this is set keep it. Without workspaceLifetime, this is
-   * also what a workspace lasts that says nothing.
+   * The longest time from now, such as 2160h, that lifetime or expiresAt of a workspace may give it, each time somebody changes them. A later end is
+   * brought forward, and then the workspace is switched off, never deleted. Workspaces that have an end when this is set keep it. Without
+   * workspaceLifetime, this is also what a workspace lasts that says nothing.
    * @default none
    */
   readonly workspaceLifetimeMax?: string

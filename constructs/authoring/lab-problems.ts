@@ -1,5 +1,5 @@
 import { type OverrideRoot, readOverrides } from '../api/overrides.ts'
-import type { SpecProblem } from '../api/parse-spec.ts'
+import type { SpecProblem } from '../api/spec-problem.ts'
 import type { WorkspaceSpec } from '../api/workspace.ts'
 import { misplacedAddress, misplacedHop } from '../api/workspace-cidrs.ts'
 import { wrongDependency } from '../api/workspace-dependencies.ts'

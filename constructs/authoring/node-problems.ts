@@ -7,6 +7,7 @@ const MARK = Symbol.for('pelotech.ot/AuthoredObject')
 export interface AuthoredImage {
   /** Undefined: where the policy, or the chart of somebody else, says. */
   readonly namespace: string | undefined
+  /** Its name. */
   readonly image: string
   /** The fields of the spec of the image. */
   readonly settings: object
@@ -14,10 +15,15 @@ export interface AuthoredImage {
 
 /** An object of an Open Terrain kind in the tree of an app, of this copy of the package or another one. */
 export interface AuthoredNode extends IConstruct {
+  /** Its kind in the API. */
   readonly kind: string
+  /** Its name in the API. */
   readonly name: string
+  /** Of the object. */
   readonly metadata: { readonly namespace?: string | undefined }
+  /** What is wrong with it, as sentences. */
   problems(): readonly string[]
+  /** What it says that images are. */
   authoredImages(): readonly AuthoredImage[]
 }
 

@@ -1,7 +1,7 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
-import type { SpecProblem } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
+import type { SpecProblem } from '../api/spec-problem.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, workspace } from '../api/workspace.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
