@@ -31,14 +31,22 @@ export interface ImporterCaches<P extends KubeObject = KubeObject> {
   readonly pods: { find(index: string, value: string): readonly P[] }
 }
 
-/** Returns all importers in the caches, including terminated pods and pods that are being deleted. */
-export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches: ImporterCaches<P>): P[] {
-  const target = caches.claims.get(keyOf(dataVolume.metadata))
+/** Returns the claims in the caches that importers of a DataVolume fill. */
+export function claimsFilledFor(
+  dataVolume: KubeObject,
+  claims: { get(key: string): KubeObject | undefined },
+): KubeObject[] {
+  const target = claims.get(keyOf(dataVolume.metadata))
   if (target === undefined || !isChildOf(target, dataVolume)) return []
   const { namespace, uid = '' } = target.metadata
-  const prime = caches.claims.get(keyOf({ namespace, name: PRIME + uid }))
-  const claims = prime !== undefined && isChildOf(prime, target) ? [prime, target] : [target]
-  return claims.flatMap((claim) =>
+  const prime = claims.get(keyOf({ namespace, name: PRIME + uid }))
+  return prime !== undefined && isChildOf(prime, target) ? [prime, target] : [target]
+}
+
+/** Returns all importers in the caches, including terminated pods and pods that are being deleted. */
+export function importersOf<P extends KubeObject>(dataVolume: KubeObject, caches: ImporterCaches<P>): P[] {
+  const { namespace } = dataVolume.metadata
+  return claimsFilledFor(dataVolume, caches.claims).flatMap((claim) =>
     childrenOf(claim, caches.pods.find(BY_CLAIM, familyKey(namespace, claim.metadata.uid ?? ''))),
   )
 }

@@ -1,5 +1,5 @@
 import { FOREGROUND, isWaitingForDependents } from '../../cluster/dependents.ts'
-import { BY_CLAIM, claimOwning, importersOf, scratchOf } from '../../cluster/importers.ts'
+import { BY_CLAIM, claimOwning, claimsFilledFor, scratchOf } from '../../cluster/importers.ts'
 import { controllerOfKind, familyKey, isChildOf } from '../../cluster/ownership.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
@@ -9,6 +9,8 @@ import { IMAGE, type ImageCaches } from './caches.ts'
 
 /** CDI and the kubelet come first. */
 const FORGOTTEN_AFTER_MS = 5_000
+/** A watch that is later than this is given up. */
+const REMEMBERED_MS = 10 * 60_000
 
 interface ImporterRemainsOptions extends LiveReadServices {
   readonly caches: Pick<ImageCaches, 'cluster' | 'images'>
@@ -29,6 +31,10 @@ export class ImporterRemains extends LiveReadLoop {
   readonly #options: ImporterRemainsOptions
   /** Uids of the pods in the cache that were seen to fill a claim of an image. Later, what shows that may be gone. */
   readonly #ours = new Set<string>()
+  /** Uids of the claims in the cache that importers of an image fill. A pod may be seen only after the DataVolume and its target claim are gone. */
+  readonly #filled = new Set<string>()
+  /** DataVolumes of images that are gone, by key: the watches of claims and pods may be later than theirs. */
+  readonly #left = new Map<string, { readonly dataVolume: KubeObject; readonly since: number }>()
 
   constructor(options: ImporterRemainsOptions) {
     super(options, 'vmdiskimage-importer-remains', async (key, signal) => await this.#free(key, signal))
@@ -37,7 +43,7 @@ export class ImporterRemains extends LiveReadLoop {
 
   /** Starts to look at all importers. Returns a function that stops that. */
   listen(): () => void {
-    const { pods, claims } = this.#options.caches.cluster
+    const { pods, claims, dataVolumes } = this.#options.caches.cluster
     const look = (pod: KubeObject | undefined) => {
       if (pod === undefined) return
       this.#note(pod)
@@ -45,18 +51,25 @@ export class ImporterRemains extends LiveReadLoop {
       else if (this.#isForgotten(pod)) this.readAfter(keyOf(pod.metadata), FORGOTTEN_AFTER_MS)
     }
     const stops = [
+      dataVolumes.onChange(({ before, after }) => {
+        if (after !== undefined) for (const claim of claimsFilledFor(after, claims)) this.#noteClaim(claim)
+        else if (before !== undefined && this.#isOfImage(before)) this.#remember(before)
+      }),
       pods.onChange(({ before, after }) => {
         if (after === undefined) this.#ours.delete(before?.metadata.uid ?? '')
         look(after)
       }),
-      claims.onChange(({ after }) => {
+      claims.onChange(({ before, after }) => {
+        if (after === undefined) this.#filled.delete(before?.metadata.uid ?? '')
         if (after === undefined) return
+        this.#noteClaim(after)
         const { namespace, uid = '' } = after.metadata
         const owner = controllerOfKind(after, POD)
         if (owner !== undefined) look(pods.get(keyOf({ namespace, name: owner.name })))
         for (const pod of pods.find(BY_CLAIM, familyKey(namespace, uid))) look(pod)
       }),
     ]
+    for (const claim of claims.values()) this.#noteClaim(claim)
     for (const pod of pods.values()) look(pod)
     return () => {
       for (const stop of stops) stop()
@@ -79,20 +92,40 @@ export class ImporterRemains extends LiveReadLoop {
 
   #isForgotten(pod: KubeObject): boolean {
     const claim = this.#claimOf(pod)
-    return this.#ours.has(pod.metadata.uid ?? '') && !isTerminating(pod) && claim !== undefined && isTerminating(claim)
+    const isOurs = this.#ours.has(pod.metadata.uid ?? '') || this.#filled.has(claim?.metadata.uid ?? '')
+    return isOurs && !isTerminating(pod) && claim !== undefined && isTerminating(claim)
   }
 
   #note(pod: KubeObject): void {
-    const { cluster, images } = this.#options.caches
-    const { namespace, uid = '' } = pod.metadata
-    if (this.#ours.has(uid)) return
+    const { uid = '' } = pod.metadata
     const claim = this.#claimOf(pod)
-    const target = claim && (claimOwning(claim) ?? claim.metadata)
-    const dataVolume = target && cluster.dataVolumes.get(keyOf({ namespace, name: target.name }))
-    const owner = dataVolume && controllerOfKind(dataVolume, IMAGE)
-    const image = owner && images.get(keyOf({ namespace, name: owner.name }))
-    if (dataVolume === undefined || image === undefined || !isChildOf(dataVolume, image)) return
-    if (importersOf(dataVolume, cluster).some((one) => one.metadata.uid === uid)) this.#ours.add(uid)
+    if (claim === undefined || this.#ours.has(uid)) return
+    this.#noteClaim(claim)
+    if (this.#filled.has(claim.metadata.uid ?? '')) this.#ours.add(uid)
+  }
+
+  #noteClaim(claim: KubeObject): void {
+    const { claims, dataVolumes } = this.#options.caches.cluster
+    const { namespace, uid = '' } = claim.metadata
+    if (this.#filled.has(uid)) return
+    const key = keyOf({ namespace, name: (claimOwning(claim) ?? claim.metadata).name })
+    const there = dataVolumes.get(key)
+    const dataVolume = there !== undefined && this.#isOfImage(there) ? there : this.#left.get(key)?.dataVolume
+    if (dataVolume === undefined) return
+    if (claimsFilledFor(dataVolume, claims).some((one) => one.metadata.uid === uid)) this.#filled.add(uid)
+  }
+
+  #isOfImage(dataVolume: KubeObject): boolean {
+    const owner = controllerOfKind(dataVolume, IMAGE)
+    const { namespace } = dataVolume.metadata
+    const image = owner && this.#options.caches.images.get(keyOf({ namespace, name: owner.name }))
+    return image !== undefined && isChildOf(dataVolume, image)
+  }
+
+  #remember(dataVolume: KubeObject): void {
+    const now = this.#options.clock.monotonic()
+    for (const [key, { since }] of this.#left) if (now - since > REMEMBERED_MS) this.#left.delete(key)
+    this.#left.set(keyOf(dataVolume.metadata), { dataVolume, since: now })
   }
 
   /** Returns the claim that the pod fills. */
