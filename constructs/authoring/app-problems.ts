@@ -1,52 +1,102 @@
 import { Chart } from 'cdk8s'
+import type { IConstruct } from 'constructs'
 import { DATA_SYNC_IMAGE_FIELDS } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
-import { type AuthoredImage, type AuthoredNode, authoredIn } from './node-problems.ts'
+import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
+
+/** What an object was the first to say of an image. */
+interface Said {
+  readonly by: AuthoredNode
+  readonly settings: object
+}
+
+/** What the objects of a chart say, in the order of the tree. Charts may be for different clusters: each is a file of its own. */
+interface ChartIndex {
+  /** Place of each object among them. */
+  readonly places: Map<AuthoredNode, number>
+  /** The first object of each kind, namespace and name. */
+  readonly names: Map<string, AuthoredNode>
+  /** All different things that are said of an image. */
+  readonly images: Map<string, Said[]>
+}
+
+type AppIndex = ReadonlyMap<IConstruct | undefined, ChartIndex>
+
+/** Every object of an app is compared with all others, each time that it is checked: what they say is gathered once for as long as nothing is added. */
+const known = new WeakMap<IConstruct, { readonly changes: number; readonly index: AppIndex }>()
 
 /** Returns what is wrong between an object and those that were added to the app before it. */
 export function appProblemsOf(object: AuthoredNode): string[] {
-  const all = authoredIn(object.node.root)
-  const before = all.slice(0, all.indexOf(object))
-  return [...takenNames(object, before), ...otherImages(object, before)]
+  const { root } = object.node
+  const changes = changesIn(root)
+  const before = known.get(root)
+  const index = before?.changes === changes ? before.index : indexOf(root)
+  known.set(root, { changes, index })
+  const problems = problemsAmong(index, object)
+  // Somebody may have taken the other object out of the tree.
+  return problems.length === 0 ? problems : problemsAmong(indexOf(root), object)
 }
 
-function takenNames(object: AuthoredNode, before: readonly AuthoredNode[]): string[] {
-  const other = before.find(
-    (one) =>
-      isBesideIt(object, one) &&
-      one.kind === object.kind &&
-      one.name === object.name &&
-      one.metadata.namespace === object.metadata.namespace,
-  )
-  if (other === undefined) return []
+function problemsAmong(index: AppIndex, object: AuthoredNode): string[] {
+  const beside = index.get(chartOf(object))
+  return beside === undefined ? [] : [...takenName(beside, object), ...otherImages(beside, object)]
+}
+
+function indexOf(root: IConstruct): AppIndex {
+  const index = new Map<IConstruct | undefined, ChartIndex>()
+  for (const object of authoredIn(root)) {
+    const chart = chartOf(object)
+    const said = index.get(chart) ?? { places: new Map(), names: new Map(), images: new Map() }
+    index.set(chart, said)
+    note(said, object)
+  }
+  return index
+}
+
+function note({ places, names, images }: ChartIndex, object: AuthoredNode): void {
+  places.set(object, places.size)
+  const name = nameKey(object)
+  if (!names.has(name)) names.set(name, object)
+  for (const claim of object.authoredImages()) {
+    const said = images.get(imageKey(claim)) ?? []
+    const isNew = said.every(({ settings }) => differingSources(claim.settings, settings).length > 0)
+    if (isNew) images.set(imageKey(claim), [...said, { by: object, settings: claim.settings }])
+  }
+}
+
+function chartOf({ node }: AuthoredNode): IConstruct | undefined {
+  return node.scopes.findLast((scope) => Chart.isChart(scope))
+}
+
+function nameKey({ kind, name, metadata: { namespace = '' } }: AuthoredNode): string {
+  return [kind, namespace, name].join('/')
+}
+
+/** Machines of labs have their images where the policy says. */
+function imageKey({ namespace = POLICY_DEFAULTS.imageNamespace, image }: AuthoredImage): string {
+  return [namespace, image].join('/')
+}
+
+function takenName({ names }: ChartIndex, object: AuthoredNode): string[] {
+  const first = names.get(nameKey(object))
+  if (first === undefined || first === object) return []
   return [
-    `metadata.name: ${object.name} is the name of ${other.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into charts of their own`,
+    `metadata.name: ${object.name} is the name of ${first.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into charts of their own`,
   ]
 }
 
-/** Charts may be for different clusters: each is a file of its own. */
-function isBesideIt(one: AuthoredNode, other: AuthoredNode): boolean {
-  const chartOf = ({ node }: AuthoredNode) => node.scopes.findLast((scope) => Chart.isChart(scope))
-  return chartOf(one) === chartOf(other)
-}
-
-function otherImages(object: AuthoredNode, before: readonly AuthoredNode[]): string[] {
+function otherImages({ places, images }: ChartIndex, object: AuthoredNode): string[] {
   return object.authoredImages().flatMap((claim) => {
-    for (const one of before.filter((other) => isBesideIt(object, other)))
-      for (const other of one.authoredImages()) {
-        const differing = isSameImage(claim, other) ? differingSources(claim.settings, other.settings) : []
-        if (differing.length > 0)
-          return `image ${claim.image}: ${one.node.path} says something else about it, in ${differing.join(', ')}: make them the same, or name another image`
-      }
+    const own = places.get(object) ?? 0
+    for (const { by, settings } of images.get(imageKey(claim)) ?? []) {
+      if ((places.get(by) ?? 0) >= own) break
+      const differing = differingSources(claim.settings, settings)
+      if (differing.length > 0)
+        return `image ${claim.image}: ${by.node.path} says something else about it, in ${differing.join(', ')}: make them the same, or name another image`
+    }
     return []
   })
-}
-
-function isSameImage(one: AuthoredImage, other: AuthoredImage): boolean {
-  // Machines of labs have their images where the policy says.
-  const [own, others] = [one, other].map(({ namespace = POLICY_DEFAULTS.imageNamespace }) => namespace)
-  return one.image === other.image && own === others
 }
 
 /** How an image is kept, its owner says alone. */

@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
+import { noteChange } from './node-problems.ts'
 import { quantityOf } from './quantity-of.ts'
 import type {
   WorkspaceVmDiskProps,
@@ -96,6 +97,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
     this.#props = props
+    noteChange(this)
     for (const { name: user, password } of props.users ?? [])
       if (password !== undefined && typeof password !== 'object')
         throw new Error(

@@ -27,8 +27,21 @@ export interface AuthoredNode extends IConstruct {
   authoredImages(): readonly AuthoredImage[]
 }
 
+/** How often something was added to an app that the problems between its objects depend on. Every copy of this package counts there. */
+const CHANGES = Symbol.for('pelotech.ot/changes')
+
 export function markAuthored(node: IConstruct): void {
   Object.defineProperty(node, MARK, { value: true })
+  noteChange(node)
+}
+
+/** Says that an object was added to an app, or a part that says something of an image. */
+export function noteChange({ node: { root } }: IConstruct): void {
+  Object.defineProperty(root, CHANGES, { value: changesIn(root) + 1, configurable: true })
+}
+
+export function changesIn(root: IConstruct & { readonly [CHANGES]?: number }): number {
+  return root[CHANGES] ?? 0
 }
 
 function isAuthored(node: IConstruct): node is AuthoredNode {
