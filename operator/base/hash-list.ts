@@ -9,6 +9,11 @@ export function hasHash(list: HashList, hash: string): boolean {
   return list?.split(' ').includes(hash) === true
 }
 
+/** Reports whether a request was seen before. @param newest the last one, which some statuses have apart from the earlier ones */
+export function wasSeen(newest: string | undefined, earlier: HashList, request: string): boolean {
+  return request === newest || hasHash(earlier, request)
+}
+
 /** Returns a list with a hash as its newest one. @param most how many are remembered */
 export function withNewest(list: HashList, hash: string, most: number): string {
   const others = list?.split(' ').filter((one) => one !== hash) ?? []

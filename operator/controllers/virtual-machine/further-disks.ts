@@ -57,9 +57,15 @@ function recordedDisks({ status: { disks = [] } }: MachineView): VirtualMachineD
   })
 }
 
+/** A disk that the operator gave KubeVirt's machine. */
+type Given = NonNullable<DiskFacts['given']> & {
+  /** The machine does not have it any more: somebody, or a restore, has removed it. */
+  readonly isLeftOut: boolean
+}
+
 interface Found {
   readonly machine: KubeVirtView | undefined
-  readonly given: DiskFacts['given']
+  readonly given: Given | undefined
   readonly caches: DiskCaches
 }
 
@@ -126,23 +132,22 @@ function restoredClaimOf(
   }
   if (given === undefined || given.ownClaim !== ownClaim) return undefined
   // A restore of a time before the disk takes it away from the machine. It comes back with what it had, and not with the claim from before a restore.
-  if (given.isLeftOut === true && record !== undefined && at(record.claim) !== undefined)
+  if (given.isLeftOut && record !== undefined && at(record.claim) !== undefined)
     return record.claim === ownClaim ? undefined : record.claim
   if (given.claimName === ownClaim) return undefined
   return machine.lastRestore !== '' || given.claimName === record?.claim ? given.claimName : undefined
 }
 
 /** Returns the disks that the operator gave KubeVirt's machine, by name: what our annotation says, and what the machine has. */
-function givenTo(machine: KubeVirtView | undefined): ReadonlyMap<string, NonNullable<DiskFacts['given']>> {
+function givenTo(machine: KubeVirtView | undefined): ReadonlyMap<string, Given> {
   const note = machine?.metadata.annotations?.[ANNOTATIONS.disks] ?? ''
   const volumes: Raw[] = (machine?.spec as Raw)?.template?.spec?.volumes ?? []
   const entries = note.split(',').flatMap((entry) => {
     const [name = '', ownClaim = ''] = entry.split('=')
+    if (name === '') return []
     const volume = volumes.find((one) => one.name === name)
     const claimName = volume?.persistentVolumeClaim?.claimName ?? ownClaim
-    return name === ''
-      ? []
-      : [[name, { ownClaim, claimName, ...(volume === undefined && { isLeftOut: true as const }) }] as const]
+    return [[name, { ownClaim, claimName, isLeftOut: volume === undefined }] as const]
   })
   return new Map(entries)
 }

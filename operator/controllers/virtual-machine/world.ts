@@ -46,14 +46,7 @@ export interface DiskFacts {
   /** The claim. One that belongs to somebody else counts only if the disk is a volume. */
   readonly claim: ClaimFacts | undefined
   /** The claim that the operator gave KubeVirt's machine as this disk, and the one that the machine has now; undefined if it gave it none. */
-  readonly given:
-    | {
-        readonly ownClaim: string
-        readonly claimName: string
-        /** The machine does not have the disk any more: somebody, or a restore, has removed it. */
-        readonly isLeftOut?: true
-      }
-    | undefined
+  readonly given: { readonly ownClaim: string; readonly claimName: string } | undefined
   /** Undefined if it is not cloned from an image. */
   readonly ofImage?: DiskImage | undefined
 }

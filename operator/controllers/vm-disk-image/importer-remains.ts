@@ -29,9 +29,7 @@ interface ImporterRemainsOptions extends LiveReadServices {
  */
 export class ImporterRemains extends LiveReadLoop {
   readonly #options: ImporterRemainsOptions
-  /** Uids of the pods in the cache that were seen to fill a claim of an image. Later, what shows that may be gone. */
-  readonly #ours = new Set<string>()
-  /** Uids of the claims in the cache that importers of an image fill. A pod may be seen only after the DataVolume and its target claim are gone. */
+  /** Uids of the claims in the cache that importers of an image fill. Later, what shows that may be gone. */
   readonly #filled = new Set<string>()
   /** DataVolumes of images that are gone, by key: the watches of claims and pods may be later than theirs. */
   readonly #left = new Map<string, { readonly dataVolume: KubeObject; readonly since: number }>()
@@ -46,30 +44,32 @@ export class ImporterRemains extends LiveReadLoop {
     const { pods, claims, dataVolumes } = this.#options.caches.cluster
     const look = (pod: KubeObject | undefined) => {
       if (pod === undefined) return
-      this.#note(pod)
+      const claim = this.#claimOf(pod)
+      if (claim !== undefined) this.#note(claim)
       if (isWaitingForDependents(pod)) this.readAfter(keyOf(pod.metadata), 0)
       else if (this.#isForgotten(pod)) this.readAfter(keyOf(pod.metadata), FORGOTTEN_AFTER_MS)
     }
     const stops = [
       dataVolumes.onChange(({ before, after }) => {
-        if (after !== undefined) for (const claim of claimsFilledFor(after, claims)) this.#noteClaim(claim)
+        if (after !== undefined) for (const claim of claimsFilledFor(after, claims)) this.#note(claim)
         else if (before !== undefined && this.#isOfImage(before)) this.#remember(before)
       }),
-      pods.onChange(({ before, after }) => {
-        if (after === undefined) this.#ours.delete(before?.metadata.uid ?? '')
+      pods.onChange(({ after }) => {
         look(after)
       }),
       claims.onChange(({ before, after }) => {
-        if (after === undefined) this.#filled.delete(before?.metadata.uid ?? '')
-        if (after === undefined) return
-        this.#noteClaim(after)
+        if (after === undefined) {
+          this.#filled.delete(before?.metadata.uid ?? '')
+          return
+        }
+        this.#note(after)
         const { namespace, uid = '' } = after.metadata
         const owner = controllerOfKind(after, POD)
         if (owner !== undefined) look(pods.get(keyOf({ namespace, name: owner.name })))
         for (const pod of pods.find(BY_CLAIM, familyKey(namespace, uid))) look(pod)
       }),
     ]
-    for (const claim of claims.values()) this.#noteClaim(claim)
+    for (const claim of claims.values()) this.#note(claim)
     for (const pod of pods.values()) look(pod)
     return () => {
       for (const stop of stops) stop()
@@ -92,19 +92,12 @@ export class ImporterRemains extends LiveReadLoop {
 
   #isForgotten(pod: KubeObject): boolean {
     const claim = this.#claimOf(pod)
-    const isOurs = this.#ours.has(pod.metadata.uid ?? '') || this.#filled.has(claim?.metadata.uid ?? '')
-    return isOurs && !isTerminating(pod) && claim !== undefined && isTerminating(claim)
+    return (
+      claim !== undefined && isTerminating(claim) && this.#filled.has(claim.metadata.uid ?? '') && !isTerminating(pod)
+    )
   }
 
-  #note(pod: KubeObject): void {
-    const { uid = '' } = pod.metadata
-    const claim = this.#claimOf(pod)
-    if (claim === undefined || this.#ours.has(uid)) return
-    this.#noteClaim(claim)
-    if (this.#filled.has(claim.metadata.uid ?? '')) this.#ours.add(uid)
-  }
-
-  #noteClaim(claim: KubeObject): void {
+  #note(claim: KubeObject): void {
     const { claims, dataVolumes } = this.#options.caches.cluster
     const { namespace, uid = '' } = claim.metadata
     if (this.#filled.has(uid)) return
@@ -124,8 +117,14 @@ export class ImporterRemains extends LiveReadLoop {
 
   #remember(dataVolume: KubeObject): void {
     const now = this.#options.clock.monotonic()
-    for (const [key, { since }] of this.#left) if (now - since > REMEMBERED_MS) this.#left.delete(key)
-    this.#left.set(keyOf(dataVolume.metadata), { dataVolume, since: now })
+    // The eldest is the first one.
+    for (const [key, { since }] of this.#left) {
+      if (now - since <= REMEMBERED_MS) break
+      this.#left.delete(key)
+    }
+    const key = keyOf(dataVolume.metadata)
+    this.#left.delete(key)
+    this.#left.set(key, { dataVolume, since: now })
   }
 
   /** Returns the claim that the pod fills. */

@@ -1,6 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
-import { hasHash } from '../../base/hash-list.ts'
+import { wasSeen } from '../../base/hash-list.ts'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
@@ -117,9 +117,7 @@ function isReplaced({ status }: LabMachine): boolean {
 
 function isResetAsked({ metadata, status }: LabMachine): boolean {
   const value = metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
-  if (value === undefined) return false
-  const request = shortHash([value])
-  return request !== status.resetRequest && !hasHash(status.earlierResets, request)
+  return value !== undefined && !wasSeen(status.resetRequest, status.earlierResets, shortHash([value]))
 }
 
 function restoresOf(

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
-import { hasHash, withNewest } from '../../../base/hash-list.ts'
+import { hasHash, wasSeen, withNewest } from '../../../base/hash-list.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
 
@@ -35,7 +35,7 @@ function fingerprintOf({ metadata }: Asked, annotation: AskedAnnotation): string
 export function isRebuildAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const request = rebuildRequestOf(vm)
   const { rebuildRequest, earlierRebuilds } = vm.status
-  return request !== undefined && request !== rebuildRequest && !hasHash(earlierRebuilds, request)
+  return request !== undefined && !wasSeen(rebuildRequest, earlierRebuilds, request)
 }
 
 /** Returns the rebuilds that the status remembers once it has seen the present one. */
@@ -65,7 +65,7 @@ export function isResetAsked({ vm }: Pick<MachineWorld, 'vm'>): boolean {
   const { phase, resetRequest } = vm.status
   const request = resetRequestOf(vm)
   if (phase === undefined || resetRequest === undefined || request === undefined) return false
-  return request !== resetRequest && !hasHash(vm.status.earlierResets, request)
+  return !wasSeen(resetRequest, vm.status.earlierResets, request)
 }
 
 /** The requests that a new root disk answers, for the status. */

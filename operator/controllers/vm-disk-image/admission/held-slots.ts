@@ -22,7 +22,7 @@ import {
   isCreateFailing,
   isDue,
   isIdle,
-  type Looked,
+  type LiveFinding,
   NEW_SLOT,
   READ_AGAIN_MS,
   type Remains,
@@ -187,7 +187,7 @@ export class HeldSlots {
       if (pod !== undefined) void this.#end(POD, pod, signal)
       if (effect.kind === 'endOrphan')
         for (const claim of unfilled) void this.#end(PERSISTENT_VOLUME_CLAIM, claim, signal)
-      if (effect.kind === 'read') void this.#look(holder, signal)
+      if (effect.kind === 'read') void this.#readLive(holder, signal)
     }
   }
 
@@ -367,9 +367,9 @@ export class HeldSlots {
   }
 
   /** A 404 for the DataVolume is not enough: after a background deletion its importer lives on for a while. */
-  async #look(holder: Holder, signal: AbortSignal): Promise<void> {
+  async #readLive(holder: Holder, signal: AbortSignal): Promise<void> {
     const { clock, log, patience, wake } = this.#options
-    let found: Looked['found']
+    let found: LiveFinding['found']
     try {
       found = await this.#read(holder, signal)
       const claimMs = patience().stallTimeoutMs
@@ -384,7 +384,7 @@ export class HeldSlots {
     wake()
   }
 
-  async #read(holder: Holder, signal: AbortSignal): Promise<Looked['found']> {
+  async #read(holder: Holder, signal: AbortSignal): Promise<LiveFinding['found']> {
     await this.#semaphore.acquire()
     try {
       const { client, dataVolumes, clock } = this.#options

@@ -147,7 +147,7 @@ export type Fact =
   /** Now, after this was seen, what nobody else does may be due. */
   | ({ readonly kind: 'checked'; readonly seen: Seen } & Checked)
   /** What live reads found, and what was seen after them. */
-  | ({ readonly kind: 'read'; readonly seen: Seen } & Looked)
+  | ({ readonly kind: 'read'; readonly seen: Seen } & LiveFinding)
 
 export interface Checked {
   /** Uids of importers that nobody ends, though what they fill is being deleted. */
@@ -177,7 +177,7 @@ export interface SeenDownload {
   readonly isOfAttempt: boolean
 }
 
-export interface Looked {
+export interface LiveFinding {
   /** Undefined: the reads failed, or the DataVolume is there and no look at it is due. */
   readonly found:
     | undefined
@@ -382,10 +382,10 @@ function afterCheck(slot: Slot, fact: Extract<Fact, { kind: 'checked' }>, now: n
   const ends = unended.map((uid) => ({ uid, at: slot.endAt.get(uid) ?? now + CDI_ENDS_MS }))
   const endAt = new Map(ends.map(({ uid, at }) => [uid, at <= now ? now + CDI_ENDS_MS : at]))
   const effects = ends.flatMap(({ uid, at }): Effect[] => (at <= now ? [{ kind: 'endImporter', uid }] : []))
-  const isRead = slot.readAt <= now && !slot.isReading && mayBeEmpty(slot, seen, now)
-  if (isRead) effects.push({ kind: 'read' })
+  const isToBeRead = slot.readAt <= now && !slot.isReading && mayBeEmpty(slot, seen, now)
+  if (isToBeRead) effects.push({ kind: 'read' })
   const { slot: next, effects: more } = afterOrphaning(slot, fact, now)
-  return { slot: { ...next, endAt, isReading: next.isReading || isRead }, effects: [...effects, ...more] }
+  return { slot: { ...next, endAt, isReading: next.isReading || isToBeRead }, effects: [...effects, ...more] }
 }
 
 /** Nothing shows whether an importer without a DataVolume makes progress, so it has the time that an attempt has. */
@@ -447,7 +447,7 @@ function afterFinding(before: Slot, { found, claimMs, seen }: Extract<Fact, { ki
 /** A claim is waited for once its DataVolume is gone. An importer that is found ends the wait: what it leaves is waited for from then on. */
 function doubtAfter(
   { doubtedSince }: Slot,
-  { left, ending }: NonNullable<Looked['found']>,
+  { left, ending }: NonNullable<LiveFinding['found']>,
   now: number,
 ): Slot['doubtedSince'] {
   if (left === 'importer') return undefined
