@@ -41,7 +41,7 @@ export const expiryStatusFields = {
       value: z.string().max(64).describe('Its value at that time.'),
       announced: z.enum(EXPIRY_ACTIONS).describe('What the warning says, once it is there.').optional(),
       noticeTime: dateTime("When the warning was there, by the API server's clock.").optional(),
-      limited: z.boolean().describe('The policy key workspaceLifetimeMax has brought it forward.').optional(),
+      limited: z.boolean().describe('It is what the policy key workspaceLifetimeMax gives at most.').optional(),
       ended: z.boolean().describe('It is over, and the workspace is off.').optional(),
     })
     .describe('Where the end comes from, and how far it is.')

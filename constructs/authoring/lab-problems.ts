@@ -7,7 +7,7 @@ import { membersOf, type WorkspaceMember } from '../children/member-names.ts'
 import { templateWarnings } from '../children/workspace-lab-warnings.ts'
 
 /**
- * Returns what cannot work in a spec that the API server accepts. The operator would say it of an object that exists; an author is told before. The places are
+ * Returns what cannot work in a spec that the API server accepts. The operator says it of an object that exists, and authors are told at synth. The places are
  * those of the items of the lists.
  */
 export function labProblems(spec: WorkspaceSpec): SpecProblem[] {

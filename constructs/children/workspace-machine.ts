@@ -15,7 +15,7 @@ import { machineNodeGroup } from './workspace-node-group.ts'
 
 /**
  * At the end of a value of annotation `ANNOTATIONS.rebuildRequestedAt` that a machine gets from its workspace: it was set while the workspace told of a loss,
- * and is about what is lost alone. Whoever wants an empty volume again does not mean the disks of other machines.
+ * and is about what is lost alone. A person who wants an empty volume again does not mean the disks of other machines.
  */
 export const ABOUT_LOSSES = ' for-losses'
 

@@ -173,10 +173,10 @@ describe('the end of a workspace', () => {
   })
 
   it('of the policy is the shorter one of both keys, for labs that say nothing', () => {
-    for (const [lifetime, most] of [
-      [undefined, 24],
-      [48, 24],
-      [24, 48],
+    for (const [lifetime, most, key] of [
+      [undefined, 24, 'workspaceLifetimeMax'],
+      [48, 24, 'workspaceLifetimeMax'],
+      [24, 48, 'workspaceLifetime'],
     ] as const) {
       const lab = new Lab({})
       lab.planned.changePolicy({
@@ -185,6 +185,10 @@ describe('the end of a workspace', () => {
       })
       lab.look(NOW)
       expect([lab.status.expiresAt, lab.expiry?.source]).toEqual([at(24 * HOUR), 'policy'])
+      const warnings = lab.status.warnings ?? 0
+      lab.look(NOW + 23 * HOUR)
+      expect(lab.status.message).toContain(`(the policy key ${key}: 24h)`)
+      expect(lab.status.warnings ?? 0).toBe(warnings)
     }
   })
 

@@ -34,6 +34,8 @@ interface Word {
   readonly source: ExpirySource
   readonly value: string
   readonly action: ExpiryAction
+  /** It is the longest time that the policy lets anybody have. */
+  readonly isMost?: boolean
 }
 
 /** An end that has been resolved. */
@@ -80,11 +82,11 @@ function wordOf({ spec, policy }: ExpiryWorld): Word | undefined {
   const { expiresAt, lifetime, onExpiry: action = 'Halt' } = spec.spec
   if (expiresAt !== undefined) return { source: 'expiresAt', value: expiresAt, action }
   if (lifetime !== undefined) return { source: 'lifetime', value: lifetime, action }
-  const { workspaceLifetimeMs, workspaceLifetimeMaxMs } = policy
-  const [ms] = [workspaceLifetimeMs, workspaceLifetimeMaxMs]
-    .filter((one) => one !== undefined)
-    .toSorted((one, other) => one - other)
-  return ms === undefined ? undefined : { source: 'policy', value: formatDuration(ms), action: 'Halt' }
+  const { workspaceLifetimeMs: usual = Number.POSITIVE_INFINITY } = policy
+  const { workspaceLifetimeMaxMs: most = Number.POSITIVE_INFINITY } = policy
+  const ms = Math.min(usual, most)
+  if (ms === Number.POSITIVE_INFINITY) return undefined
+  return { source: 'policy', value: formatDuration(ms), action: 'Halt', isMost: most < usual }
 }
 
 /** Reports whether an end was resolved from this word. That of the policy stays when the policy changes. */
@@ -94,7 +96,7 @@ function isOf(known: End | undefined, { source, value }: Word): known is End {
 
 function resolved(
   { workspace: { metadata }, policy }: ExpiryWorld,
-  { source, value }: Word,
+  { source, value, isMost }: Word,
   known: End | undefined,
   now: number,
 ): End | undefined {
@@ -103,8 +105,8 @@ function resolved(
   const wanted = source === 'expiresAt' ? fromTime(value) : (created ?? now) + (parseDuration(value) ?? Number.NaN)
   if (wanted === undefined || Number.isNaN(wanted)) return undefined
   const latest = (created ?? now) + (policy.workspaceLifetimeMaxMs ?? Number.POSITIVE_INFINITY)
-  const isLimited = wanted > latest
-  const atMs = isLimited ? latest : wanted
+  const isLimited = wanted > latest || isMost === true
+  const atMs = Math.min(wanted, latest)
   // An end that is over as well extends nothing.
   const isStillOver = known?.expiry.ended === true && atMs <= now
   return {
@@ -219,14 +221,15 @@ export function endedText({ expiresAt, expiry }: WorkspaceStatus): string {
 }
 
 function sourceText({ source, value, limited }: End['expiry']): string {
-  if (source === 'policy') return `the policy key workspaceLifetime: ${value}`
+  if (source === 'policy')
+    return `the policy key ${limited === true ? 'workspaceLifetimeMax' : 'workspaceLifetime'}: ${value}`
   return `spec.${source}: ${value}${limited === true ? ', brought forward by the policy key workspaceLifetimeMax' : ''}`
 }
 
 /** Returns what to warn of an end that comes earlier than the spec says. */
 export function warningOnLimit(world: ExpiryWorld): string | undefined {
   const { expiresAt, expiry } = expiryRecordOf(world)
-  if (expiry?.limited !== true) return undefined
+  if (expiry?.limited !== true || expiry.source === 'policy') return undefined
   const action = world.spec.ok && world.spec.spec.onExpiry === 'Delete' ? ', and not deleted' : ''
   return `spec.${expiry.source}: ${expiry.value} is more than the policy key workspaceLifetimeMax gives: the workspace is switched off at ${expiresAt}${action}; a change of spec.${expiry.source} extends it by that time at most`
 }
