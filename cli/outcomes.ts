@@ -1,9 +1,13 @@
+import { sleep } from '../operator/base/clock.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
 
 /** Labs that are worked on at a time: a class of 40 is no load for an API server. */
 const AT_ONCE = 8
+
+/** How often a lab is looked at that is waited for. */
+const LOOK_MS = 2_000
 
 export const RESULT_FORMS = ['text', 'json', 'name'] as const
 export type ResultForm = (typeof RESULT_FORMS)[number]
@@ -38,6 +42,26 @@ export interface MachineWork {
   readonly need?: DiskNeed
   /** Disks that are there now, and whose data goes. */
   readonly disks: readonly string[]
+}
+
+/**
+ * Looks at a lab again and again until it has ended, or the time is over.
+ * @param endsAt when to give up, on the monotonic clock
+ * @param look returns how it has ended, or what to tell of it while it goes on
+ */
+export async function outcomeOnceEnded(
+  clock: Surroundings['clock'],
+  name: string,
+  endsAt: number,
+  look: () => Promise<Omit<LabOutcome, 'name'> | string>,
+): Promise<LabOutcome> {
+  for (;;) {
+    const seen = await look()
+    if (typeof seen !== 'string') return { name, ...seen }
+    if (clock.monotonic() + LOOK_MS > endsAt)
+      return { name, result: 'timedOut', text: `is not so yet: ${seen}`, message: seen }
+    await sleep(clock, LOOK_MS)
+  }
 }
 
 /** Does something with each lab, tells what became of it, and returns how the command ends. */

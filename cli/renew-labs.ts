@@ -1,18 +1,22 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash, virtualMachine, workspace } from '@open-terrain/constructs/operator'
-import { sleep } from '../operator/base/clock.ts'
 import { toTime } from '../operator/base/time.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
 import { CommandError, type ExitCode } from './exit-codes.ts'
 import { findLab, type Lab, type LabChoice, labsOf, patchObject } from './labs.ts'
 import { diskNeedOf, isReplacing, type Machine, machinesOf, namespaceOfLab, replacedDisksOf } from './machines.ts'
-import { eachOf, type LabOutcome, type LabWork, type MachineWork, type ResultForm, tellOutcomes } from './outcomes.ts'
+import {
+  eachOf,
+  type LabOutcome,
+  type LabWork,
+  type MachineWork,
+  outcomeOnceEnded,
+  type ResultForm,
+  tellOutcomes,
+} from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
-
-/** How often a lab is looked at that is waited for. */
-const LOOK_MS = 2_000
 
 /** What each verb asks for: the annotation, and the field of a machine's status that has the fingerprint of the last value that was taken. */
 const REQUESTS = {
@@ -163,7 +167,7 @@ async function renewed(
   { value, endsAt }: Awaited,
 ): Promise<LabOutcome> {
   const { name } = renewal.lab.metadata
-  for (;;) {
+  return await outcomeOnceEnded(clock, name, endsAt, async () => {
     const machines = await machinesOf(client, renewal.lab)
     const lab = renewal.components.length > 0 ? await findLab(client, name) : undefined
     const stands = [
@@ -173,13 +177,11 @@ async function renewed(
     const failed = stands.filter(({ end }) => end === 'failed').map(({ text }) => text)
     const left = stands.filter(({ end }) => end === undefined).map(({ text }) => text)
     if (failed.length > 0)
-      return { name, result: 'failed', text: `has failed: ${failed.join('; ')}`, message: failed.join('; ') }
+      return { result: 'failed', text: `has failed: ${failed.join('; ')}`, message: failed.join('; ') }
     if (left.length === 0)
-      return { name, result: 'done', text: `is Ready again: ${namesOf(renewal)}`, work: worksOf(renewal) }
-    if (clock.monotonic() + LOOK_MS > endsAt)
-      return { name, result: 'timedOut', text: `is not so yet: ${left.join('; ')}`, message: left.join('; ') }
-    await sleep(clock, LOOK_MS)
-  }
+      return { result: 'done', text: `is Ready again: ${namesOf(renewal)}`, work: worksOf(renewal) }
+    return left.join('; ')
+  })
 }
 
 /** How far one thing is that is waited for. Without an end it goes on. */

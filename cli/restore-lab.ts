@@ -5,7 +5,6 @@ import {
   type WorkspaceSnapshotStatus,
   workspaceSnapshot,
 } from '@open-terrain/constructs/operator'
-import { sleep } from '../operator/base/clock.ts'
 import { hasHash } from '../operator/base/hash-list.ts'
 import { toTime } from '../operator/base/time.ts'
 import { find } from '../operator/kube/find.ts'
@@ -15,12 +14,9 @@ import { confirm } from './confirm.ts'
 import { CommandError, type ExitCode } from './exit-codes.ts'
 import { type Lab, labsOf, patchObject } from './labs.ts'
 import { namespaceOfLab } from './machines.ts'
-import { type LabOutcome, type ResultForm, tellOutcomes } from './outcomes.ts'
+import { type LabOutcome, outcomeOnceEnded, type ResultForm, tellOutcomes } from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
-
-/** How often a restore is looked at that is waited for. */
-const LOOK_MS = 2_000
 
 interface RestoreOptions {
   /** Name of the WorkspaceSnapshot. */
@@ -97,28 +93,20 @@ async function restored(
   point: string,
   { fingerprint, endsAt }: { readonly fingerprint: string; readonly endsAt: number },
 ): Promise<LabOutcome> {
-  const { name } = lab.metadata
-  for (;;) {
+  return await outcomeOnceEnded(clock, lab.metadata.name, endsAt, async () => {
     const { status } = await pointOf(client, lab, point)
     const isTaken = hasHash(status?.restoreRequest, fingerprint)
     const restore = isTaken ? status?.restore : undefined
     if (isTaken && restore?.request !== fingerprint) {
       const message = `has no restore of this request: see kubectl -n ${namespaceOfLab(lab)} describe otwss ${point}`
-      return { name, result: 'failed', text: message, message }
+      return { result: 'failed', text: message, message }
     }
-    const ended = endOf(name, restore)
-    if (ended !== undefined) return ended
-    if (clock.monotonic() + LOOK_MS > endsAt) {
-      const text = restore?.message ?? 'the request is not taken yet'
-      return { name, result: 'timedOut', text: `is not so yet: ${text}`, message: text }
-    }
-    await sleep(clock, LOOK_MS)
-  }
+    return endOf(restore) ?? restore?.message ?? 'the request is not taken yet'
+  })
 }
 
-function endOf(name: string, { phase, message = '' }: Partial<WorkspaceSnapshotRestore> = {}): LabOutcome | undefined {
-  if (phase === 'Succeeded') return { name, result: 'done', text: `is restored: ${message}`, message }
-  if (phase === 'Refused' || phase === 'Failed')
-    return { name, result: 'failed', text: `has failed: ${message}`, message }
+function endOf({ phase, message = '' }: Partial<WorkspaceSnapshotRestore> = {}): Omit<LabOutcome, 'name'> | undefined {
+  if (phase === 'Succeeded') return { result: 'done', text: `is restored: ${message}`, message }
+  if (phase === 'Refused' || phase === 'Failed') return { result: 'failed', text: `has failed: ${message}`, message }
   return undefined
 }

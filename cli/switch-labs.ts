@@ -1,13 +1,9 @@
 import type { PowerState } from '@open-terrain/constructs/operator'
-import { sleep } from '../operator/base/clock.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { findLab, type Lab, type LabChoice, labsOf, patchLab } from './labs.ts'
-import { type LabOutcome, type ResultForm, tellOutcomes } from './outcomes.ts'
+import { type LabOutcome, outcomeOnceEnded, type ResultForm, tellOutcomes } from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
-
-/** How often a lab is looked at that is waited for. */
-const POLL_MS = 2_000
 
 interface SwitchOptions extends LabChoice {
   /** How long to wait until each lab is so, in milliseconds. Undefined: not at all. */
@@ -49,16 +45,10 @@ async function settled(
   powerState: PowerState,
   endsAt: number,
 ): Promise<LabOutcome> {
-  for (;;) {
+  return await outcomeOnceEnded(clock, name, endsAt, async () => {
     const lab = await findLab(client, name)
-    const end = endOf(lab, powerState)
-    if (end !== undefined) return { name, ...end }
-    if (clock.monotonic() + POLL_MS > endsAt) {
-      const message = standOf(lab)
-      return { name, result: 'timedOut', text: `is not so yet: ${message}`, message }
-    }
-    await sleep(clock, POLL_MS)
-  }
+    return endOf(lab, powerState) ?? standOf(lab)
+  })
 }
 
 /** Returns how the wait for a lab has ended; undefined: it goes on. */

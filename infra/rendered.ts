@@ -166,9 +166,9 @@ function withOutputs(
     if (Array.isArray(value)) return value.map(replaced)
     return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, replaced(one)]))
   }
-  const all = objects.map(replaced)
+  const filled = objects.map(replaced)
   const [text] = unused
-  if (text === undefined) return all
+  if (text === undefined) return filled
   throw new RunError(
     `${component}: outputs has ${JSON.stringify(text)}, and no field of the objects is exactly this text: write it where the output belongs`,
   )

@@ -150,7 +150,7 @@ function commonRemarks(spec: WorkspaceSpec, member: WorkspaceMember): Told[] {
   ]
 }
 
-/** Networks that a member is on both of are a mistake. Others may be two sites of a lab. */
+/** A member that is on both is warned of them itself. Others may be two sites of a lab. */
 function overlapsBefore(spec: WorkspaceSpec, network: WorkspaceNetwork, before: readonly WorkspaceNetwork[]): string[] {
   const isOn = ({ interfaces = [] }: WorkspaceMember, { name }: WorkspaceNetwork) =>
     interfaces.some((nic) => nic.network === name)
