@@ -4,8 +4,6 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../operator/base/clock.ts'
-import { Connection } from '../operator/kube/connection.ts'
-import { HttpKubeClient } from '../operator/kube/http-client.ts'
 import { runOt } from './program.ts'
 import type { ClusterChoice } from './surroundings.ts'
 
@@ -20,7 +18,11 @@ process.exitCode = await runOt(process.argv.slice(2), {
   connect,
 })
 
-function connect({ kubeconfig, context }: ClusterChoice) {
+async function connect({ kubeconfig, context }: ClusterChoice) {
+  const [{ Connection }, { HttpKubeClient }] = await Promise.all([
+    import('../operator/kube/connection.ts'),
+    import('../operator/kube/http-client.ts'),
+  ])
   const connection = Connection.fromEnvironment(CONNECTIONS, kubeconfig, context)
   return {
     client: new HttpKubeClient({ connection, userAgent: 'ot' }),

@@ -57,7 +57,7 @@ async function ot(...argv: string[]): Promise<number> {
       if (found === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`)
       return found
     },
-    connect: () => ({ client, close: async () => undefined }),
+    connect: async () => ({ client, close: async () => undefined }),
     print: (text) => {
       printed += text
     },

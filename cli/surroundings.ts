@@ -3,8 +3,8 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 
 /** Everything that a command has to do with. Tests bring their own. */
 export interface Surroundings {
-  /** Connects with what the caller's kubeconfig says. Throws an Error with one sentence if it cannot. */
-  readonly connect: (where: ClusterChoice) => Connected
+  /** Connects with what the caller's kubeconfig says. Rejects with an Error of one sentence if it cannot. */
+  readonly connect: (where: ClusterChoice) => Promise<Connected>
   readonly clock: Clock
   /** Returns the text of a file; of standard input, if its path is `-`. Throws an Error if it cannot be read. */
   readonly readText: (path: string) => Promise<string>

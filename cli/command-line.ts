@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import type { KubeClient } from '../operator/kube/kube-client.ts'
+import type { ExitCode } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** What a command is given when it is defined. */
+export interface CommandLine extends Surroundings {
+  /** Carries out work with a client of the cluster that the command line names. How the work ends is how the command ends. */
+  readonly connected: (work: (client: KubeClient) => Promise<ExitCode>) => Promise<void>
+}
+
+/** Adds options, examples and what is done to a command that has its name and description already. */
+export type CommandDefinition = (command: Command, line: CommandLine) => void
+
+/** One command. Its code is loaded when somebody says its name, so that `ot --help` starts without it. */
+export interface CommandEntry {
+  /** Name and arguments, as commander takes them: `labs [name...]`. */
+  readonly usage: string
+  /** One sentence for the list of commands, without a full stop. */
+  readonly description: string
+  readonly load: () => Promise<CommandDefinition>
+}

@@ -1,0 +1,52 @@
+import type { CommandEntry } from './command-line.ts'
+
+/** All commands, in the order of `ot --help`. Each has a file of its own in `cli/commands`, which this list alone names. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    usage: 'labs [name...]',
+    description: 'labs at a glance: all, those that are named, or those of a class',
+    load: async () => (await import('./commands/labs.ts')).defineLabs,
+  },
+  {
+    usage: 'stop [name...]',
+    description: 'switches labs off: guests and containers are shut down; disks, volumes and addresses stay',
+    load: async () => (await import('./commands/power.ts')).defineStop,
+  },
+  {
+    usage: 'start [name...]',
+    description: 'switches labs on again',
+    load: async () => (await import('./commands/power.ts')).defineStart,
+  },
+  {
+    usage: 'rebuild [name...]',
+    description: 'makes the disks of machines again that are lost, or of an earlier spec; what is on them is lost',
+    load: async () => (await import('./commands/renew.ts')).defineRebuild,
+  },
+  {
+    usage: 'reset [name...]',
+    description: 'sets machines back to their images: all disks are made again; what is on them is lost',
+    load: async () => (await import('./commands/renew.ts')).defineReset,
+  },
+  {
+    usage: 'restore <lab> <point>',
+    description:
+      'puts the machines of a lab that is off back to a WorkspaceSnapshot; what was written to their disks since is not used any more',
+    load: async () => (await import('./commands/restore.ts')).defineRestore,
+  },
+  {
+    usage: 'extend [name...]',
+    description: 'gives labs a later end; one that has ended is switched on by that',
+    load: async () => (await import('./commands/extend.ts')).defineExtend,
+  },
+  {
+    usage: 'draw [name]',
+    description: 'a picture of a lab: its networks, members, addresses and ports',
+    load: async () => (await import('./commands/draw.ts')).defineDraw,
+  },
+  {
+    usage: 'prune',
+    description:
+      'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',
+    load: async () => (await import('./commands/prune.ts')).definePrune,
+  },
+]

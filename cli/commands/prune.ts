@@ -1,0 +1,44 @@
+import { OPERATOR_NAMESPACE } from '@open-terrain/constructs/operator'
+import { Option } from 'commander'
+import type { CommandDefinition } from '../command-line.ts'
+import { CommandError, EXIT_CODES } from '../exit-codes.ts'
+import { severalOf } from '../options.ts'
+import { PREVIEW_FORMS, type PreviewForm, previewPolicy } from '../preview-policy.ts'
+
+interface PruneFlags {
+  readonly dryRun?: boolean
+  readonly set: readonly string[]
+  readonly operatorNamespace: string
+  readonly output: PreviewForm
+}
+
+export const definePrune: CommandDefinition = (command, { connected, print, clock }) => {
+  command
+    .option('--dry-run', 'has to be said: the operator deletes by itself, as the policy says')
+    .addOption(
+      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
+        .argParser(severalOf)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--operator-namespace <name>', 'where the policy is')
+        .env('OPERATOR_NAMESPACE')
+        .default(OPERATOR_NAMESPACE),
+    )
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(PREVIEW_FORMS).default('table'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot prune --dry-run --set unreferencedTTL=0s\n  ot prune --dry-run --set workspaceLifetime=72h',
+    )
+    .action(({ dryRun, set, operatorNamespace: namespace, output }: PruneFlags) =>
+      connected(async (client) => {
+        if (dryRun !== true)
+          throw new CommandError(
+            'usage',
+            'prune only shows: say --dry-run; the operator deletes images itself, as the policy says',
+          )
+        print(await previewPolicy(client, { namespace, changes: set, output }, clock.now()))
+        return EXIT_CODES.done
+      }),
+    )
+}
