@@ -5,7 +5,7 @@ type Options = NonNullable<TestProjectInlineConfiguration['test']>
 /** Vitest leaves one core to itself by default, which needs it for the first seconds only. Projects of one group have to agree. */
 const ON_EVERY_CORE: Options = { maxWorkers: '100%' }
 /** Operators, servers and simulators wait for each other for much of the time, so there are more of them than cores. */
-const BESIDE_SERVERS: Options = { maxWorkers: 3, sequence: { groupOrder: 1 } }
+const BESIDE_SERVERS: Options = { maxWorkers: 4, sequence: { groupOrder: 1 } }
 
 /** Where tests are, by project, and what they need. */
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
@@ -22,13 +22,13 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
       'test/soak',
     ],
     ...ON_EVERY_CORE,
-    isolate: false,
     setupFiles: ['test/setup/fail-on-console.ts', 'test/setup/properties.ts'],
   },
   // Mocks of Pulumi are set before a program is loaded, so each file has modules of its own.
   infra: {
     folders: ['infra'],
     ...ON_EVERY_CORE,
+    isolate: true,
   },
   toolchain: {
     folders: ['test/toolchain'],
@@ -60,9 +60,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   simulation: {
     folders: ['test/simulation'],
     ...ON_EVERY_CORE,
-    // As with units: modules, and the code that the engine made of them, serve all files of a worker. Mutants have processes of their own.
-    isolate: false,
-    // Each of them drives a process of its own: more than two at a time only wait for a core.
+    // Each mutant drives a process of its own: more than two at a time only wait for a core.
     maxConcurrency: 2,
   },
   conformance: {
@@ -74,8 +72,6 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     folders: ['test/scenario'],
     ...BESIDE_SERVERS,
     globalSetup: ['test/setup/binaries.ts', 'test/setup/bundle.ts'],
-    // A worker keeps its cluster from file to file (test/harness/cluster.ts).
-    isolate: false,
   },
   fuzz: {
     folders: ['test/fuzz'],
@@ -102,7 +98,6 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     folders: ['test/node'],
     globalSetup: ['test/setup/node.ts', 'test/setup/bundle.ts'],
     maxWorkers: process.env['NODE_KUBECONFIG'] === undefined ? 2 : 1,
-    isolate: false,
   },
   // Reads what API servers wrote while the others ran, or runs all scenarios once more.
   rights: {
@@ -137,6 +132,8 @@ export default defineConfig(({ mode }) => {
       chaiConfig: { truncateThreshold: 4_000 },
       // Room for young objects, in MiB: with the default of 16, collecting them took a twelfth of the processor time.
       execArgv: ['--max-semi-space-size=32'],
+      // Modules, the code that the engine made of them, and a cluster (test/harness/cluster.ts) serve all files of a worker.
+      isolate: false,
       ...options,
     },
   }))

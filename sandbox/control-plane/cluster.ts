@@ -3,10 +3,13 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONTROLLERS, ControlPlane, type ControlPlaneOptions } from './control-plane.ts'
 import { type ForeignCrds, foreignCrds } from './foreign-crds.ts'
 import { ourCrds } from './install.ts'
+import { seedWith } from './seed.ts'
 
 export const OPERATOR_NAMESPACE = 'sync-operator'
 
-export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds'> {
+export interface ClusterOptions extends Omit<ControlPlaneOptions, 'crds' | 'seed'> {
+  /** Starts with a copy of an etcd that has the CRDs, which is made and kept for the next one. Default: false; then the CRDs are installed. */
+  readonly isSeeded?: boolean
   /** `own`: installs only our reduced CRDs of CDI, KubeVirt, Multus and snapshots. Default: the real CRDs, if present. */
   readonly foreign?: 'own'
   /** Default: the namespace of the operator. */
@@ -24,11 +27,20 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { foreign: only, namespaces = [OPERATOR_NAMESPACE], access = false, policy, ...rest } = options
+  const {
+    foreign: only,
+    namespaces = [OPERATOR_NAMESPACE],
+    access = false,
+    policy,
+    isSeeded = false,
+    ...rest
+  } = options
   const [ours, foreign] = await Promise.all([ourCrds(), foreignCrds(only === undefined ? {} : { only })])
   // This controller aggregates our roles into `view`, `edit` and `admin` of Kubernetes.
   const controllers = access ? { controllers: [...CONTROLLERS, 'clusterrole-aggregation-controller'] } : {}
-  const controlPlane = new ControlPlane({ ...controllers, ...rest, crds: [...ours, ...foreign.crds] })
+  const crds = [...ours, ...foreign.crds]
+  const seed = isSeeded ? { seed: await seedWith(crds) } : {}
+  const controlPlane = new ControlPlane({ ...controllers, ...rest, ...seed, crds })
   await controlPlane.start()
   try {
     // The same objects as in any installation. The operator itself runs outside the cluster.

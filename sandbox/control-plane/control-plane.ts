@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -34,6 +34,8 @@ export interface ControlPlaneOptions {
    * next discovery, up to 30 s later.
    */
   readonly crds?: readonly CRDManifest[]
+  /** Data of an etcd that has these CRDs already (`seedWith`), which is copied. Default: the CRDs are installed. */
+  readonly seed?: string
   /** Folder for certificates, data and logs. Default: a new folder in the system's temporary folder. */
   readonly directory?: string
   /** Keeps the folder when the control plane stops. */
@@ -68,14 +70,16 @@ export class ControlPlane {
   /** Resolves when the API server serves, the CRDs are established and the controllers run. */
   async start(): Promise<void> {
     if (this.#running !== undefined) throw new Error('the control plane is running already')
-    const { crds = [] } = this.#options
+    const { crds = [], seed } = this.#options
     const running = await this.#prepare()
     this.#running = running
     try {
+      if (seed !== undefined) await cp(seed, join(running.directory, 'etcd'), { recursive: true })
       await running.etcd.start()
       await running.apiServer.start()
       await waitForDefaultNamespace(running.admin.rest)
-      if (crds.length > 0) await installCrds(running.admin.rest, crds)
+      if (seed !== undefined) await Promise.all(crds.map((crd) => untilServed(running.admin.rest, crd)))
+      else if (crds.length > 0) await installCrds(running.admin.rest, crds)
       await running.controllerManager.start()
     } catch (error) {
       await this.stop()
@@ -215,6 +219,23 @@ async function post<T>(url: string, body: object): Promise<T> {
   const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
   if (!response.ok) throw new Error(`${url} answered ${response.status}: ${await response.text()}`)
   return (await response.json()) as T
+}
+
+/** An API server that finds a CRD refuses its objects until it has read them. */
+async function untilServed(rest: RestConfig, { spec }: CRDManifest): Promise<void> {
+  const { group, names, versions } = spec as unknown as CrdSpec
+  const path = `/apis/${group}/${versions.find(({ served }) => served)?.name}/${names.plural}?limit=1`
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if ((await restRequest(rest, 'GET', path)).status === 200) return
+    await sleep(50)
+  }
+  throw new Error(`kube-apiserver does not serve ${names.plural}.${group}`)
+}
+
+interface CrdSpec {
+  readonly group: string
+  readonly names: { readonly plural: string }
+  readonly versions: readonly { readonly name: string; readonly served: boolean }[]
 }
 
 /** The API server creates this namespace itself, shortly after it reports that it is ready. */

@@ -21,7 +21,7 @@ interface Forgetful extends Server {
 }
 
 async function realForgetful(): Promise<Forgetful> {
-  const { controlPlane } = await startCluster({ apiServerFlags: { 'etcd-compaction-interval': '1s' } })
+  const { controlPlane } = await startCluster({ isSeeded: true, apiServerFlags: { 'etcd-compaction-interval': '1s' } })
   const server = await realServer(controlPlane.kubeconfigPath)
   return {
     ...server,

@@ -17,6 +17,17 @@ import {
 describe('two replicas', () => {
   const cluster = useOwnCluster()
 
+  it('hand over when the leader is told to end, and no download notices', async () => {
+    await using pair = await Pair.start(cluster())
+    const { world, one, release } = pair
+    for (const name of NAMES) await world.createImage(name)
+    await world.untilDownloading('image-1')
+    expect(await one.process.terminate()).toBe(0)
+    await untilLeader(world, 'two')
+    release()
+    await finish(world)
+  })
+
   it('stay within the limit when the leader freezes between its claim and the answer, and its slot goes to another', async () => {
     await using pair = await Pair.start(cluster())
     const { world, one, release } = pair

@@ -46,5 +46,5 @@ function clusterOf(get: () => Promise<Cluster>): () => Cluster {
 
 async function start(options: ClusterOptions = {}): Promise<Cluster> {
   const apiServerFlags = { ...READABLE_STORAGE, ...(await auditFlags()), ...options.apiServerFlags }
-  return await startCluster({ ...options, apiServerFlags })
+  return await startCluster({ isSeeded: true, ...options, apiServerFlags })
 }

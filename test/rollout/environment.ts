@@ -7,6 +7,7 @@ import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.t
 import { STORAGE_CLASS, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
 import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
+import { seedWith } from '../../sandbox/control-plane/seed.ts'
 import { type Simulators, startSimulators } from '../../sandbox/simulators/index.ts'
 import { OperatorPods } from '../../sandbox/simulators/operator-pods/operator-pods.ts'
 import { timedTransfer } from '../../sandbox/simulators/timed-transfer.ts'
@@ -83,8 +84,8 @@ export class Environment {
   }
 
   static async start(): Promise<Environment> {
-    const { crds } = await foreignCrds()
-    const controlPlane = new ControlPlane({ crds: [...crds, ...['PodMonitor', 'PrometheusRule'].map(monitoringCrd)] })
+    const crds = [...(await foreignCrds()).crds, ...['PodMonitor', 'PrometheusRule'].map(monitoringCrd)]
+    const controlPlane = new ControlPlane({ crds, seed: await seedWith(crds) })
     await controlPlane.start()
     const connection = Connection.fromEnvironment(null, controlPlane.kubeconfigPath)
     const client = new HttpKubeClient({ connection, userAgent: 'open-terrain-rollout' })

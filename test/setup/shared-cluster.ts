@@ -10,7 +10,7 @@ declare module 'vitest' {
 
 /** Starts one control plane for all files of a project. No file stops it. */
 export default async function startSharedCluster(project: TestProject): Promise<() => Promise<void>> {
-  const cluster: Cluster = await startCluster()
+  const cluster: Cluster = await startCluster({ isSeeded: true })
   project.provide('kubeconfig', cluster.controlPlane.kubeconfigPath)
   return async () => {
     const { source, folder } = cluster.foreign

@@ -5,7 +5,7 @@ import { scheduleOf, storyOf } from './story.ts'
 import { runStory } from './story-run.ts'
 
 describe('every invariant holds', () => {
-  scheduleSuite(0.05, RUNS)
+  scheduleSuite(0.025, RUNS)
 })
 
 describe('a story', () => {

@@ -77,6 +77,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
       return wasReady ? { ...step, phase: 'Succeeded', reason: 'Synced', percent: 100 } : step
     }),
     kind: 'dataSyncsCalm',
+    seed: 6,
   },
   {
     name: 'a DataSync is Failed while other images are under way',
@@ -122,6 +123,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
       return { ...step, touch: rest }
     }),
     kind: 'dataSyncsLagging',
+    seed: 40,
   },
   {
     name: 'nobody looks again when an image of a DataSync changes',

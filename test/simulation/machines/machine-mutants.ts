@@ -70,6 +70,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
     invariant: 4,
     seam: kickedWithin(() => Number.POSITIVE_INFINITY),
     kind: 'machinesHanging',
+    seed: 15,
   },
   {
     name: 'an instance that has never run is kicked',
@@ -94,6 +95,7 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return answers({ machine, instance: instance && { ...instance, hasAgent: false } })
     }),
     kind: 'machinesStill',
+    seed: 8,
   },
   {
     name: 'a paused guest is kicked',

@@ -33,6 +33,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return isKept && revision !== plan.status.revision ? { ...plan, status: { ...plan.status, ticket } } : plan
     }),
     kind: 'undisturbed',
+    seed: 7,
   },
   {
     name: 'one retry more than the limit',
@@ -103,6 +104,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return { state: 'failed', reason: 'ImporterFailed', message: 'it failed', permanent: false, downloads }
     }),
     kind: 'drained',
+    seed: 10,
   },
   {
     name: 'clones do not keep an earlier artifact',
@@ -157,7 +159,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'writesLaggingTakeOvers',
-    seed: 15,
+    seed: 4,
   },
   {
     name: 'every reconcile writes the status',
@@ -212,5 +214,6 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return planImage(isDeletedInUse ? { ...world, namespaceTerminating: false } : world, now)
     }),
     kind: 'machinesUprooted',
+    seed: 5,
   },
 ]

@@ -31,6 +31,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
       return isApiError(error, ...reasons) && (reasons.length === 0 || !isApiError(error, 'Expired'))
     }),
     kind: 'disconnected',
+    seed: 6,
   },
   {
     name: 'queries of URLs are told',

@@ -141,13 +141,14 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: alwaysReady('VirtualMachine'),
     kind: 'workspacesHanging',
+    seed: 9,
   },
   {
     name: 'a workspace is Ready though its containers are not',
     invariant: 7,
     seam: alwaysReady('ContainerCluster'),
     kind: 'workspacesHanging',
-    seed: 21,
+    seed: 8,
   },
   {
     name: 'what somebody changed stays as it is',

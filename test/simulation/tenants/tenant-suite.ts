@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { describeViolations } from '../oracle/oracle.ts'
+import { runStory } from '../story-run.ts'
+
+// To run one of them again:
+//
+//   SIMULATION_SEED=… npm test -- --project simulation tenants
+
+const FIRST = Number(process.env['SIMULATION_SEED'] ?? 1)
+
+export function tenantSuite(stories: number): void {
+  it('changes nothing for anybody else', async () => {
+    for (let seed = FIRST; seed < FIRST + stories; seed += 1) {
+      const { violations, events } = await runStory({ kind: 'tenants', seed })
+      expect(violations, `tenants:${seed}\n${describeViolations(violations)}`).toEqual([])
+      expect(events.size).toBeGreaterThan(10)
+    }
+  })
+}
