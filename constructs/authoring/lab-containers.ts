@@ -3,7 +3,7 @@ import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
-import { quantityOf } from './quantity-of.ts'
+import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
   WorkspaceContainerPortMappingProps,
@@ -34,7 +34,7 @@ export interface LabProgramProps {
   /** Memory that is reserved, and the most that the container may use: a quantity such as 256Mi, a number of bytes, or a Size. Default: none. */
   readonly memory?: Size | string | number
   /** Most that the container may use, where that differs, such as { cpu: 2, memory: '1Gi' }. Default: memory, and as much CPU as is free. */
-  readonly limits?: { readonly cpu?: number | string; readonly memory?: string | number }
+  readonly limits?: { readonly cpu?: number | string; readonly memory?: Size | string | number }
   /** Environment variables by name, such as { LOG_LEVEL: 'debug' }. Default: none. */
   readonly env?: Readonly<Record<string, LabEnvValue>>
   /** Volumes of the lab at paths of the container, as `volume.at('/config')`. Default: none. */

@@ -1,6 +1,6 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
-import { quantityOf } from './quantity-of.ts'
+import { quantityOf } from './plain-values.ts'
 import type { WorkspaceVolumeProps } from './spec-props.ts'
 
 /** What a volume of a lab is. */

@@ -1,6 +1,6 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { DataSyncSpec, DataSyncVm } from '../api/data-sync.ts'
+import type { DataSyncSpec } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
 import { DataSync } from './data-sync.ts'
@@ -35,9 +35,8 @@ export class Release<const Name extends string = string> extends DataSync {
       metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
-    this.#templates = new Map(
-      names.map((vm) => [vm, imageSpecOf(shared as DataSyncSpec, { name: vm, ...images[vm] } as DataSyncVm)]),
-    )
+    const spec = this.writtenSpec() as DataSyncSpec
+    this.#templates = new Map(spec.vms.map((vm) => [vm.name, imageSpecOf(spec, vm)]))
     this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
   }
 

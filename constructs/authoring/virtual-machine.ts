@@ -2,11 +2,11 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
-import type { AuthorWarning } from './warnings.ts'
 
 /** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
