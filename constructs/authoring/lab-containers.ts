@@ -63,7 +63,21 @@ export interface LabContainersProps
   readonly dependsOn?: readonly { readonly memberName: string }[]
 }
 
-/** Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`. */
+/**
+ * Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const data = lab.addVolume('data', { size: '1Gi' })
+ * lab
+ *   .addContainers('web')
+ *   .connect(lan, 80)
+ *   .add('nginx', { image: 'docker.io/library/nginx:1.29', mounts: [data.at('/data')], ports: [80] })
+ * ```
+ */
 export class LabContainers extends LabMember<PodInterfaceOptions> {
   readonly #props: LabContainersProps
   readonly #containers: WorkspaceContainerProps[] = []

@@ -82,7 +82,20 @@ interface Resolver {
   readonly wrong: (problem: string) => void
 }
 
-/** A network of a lab. Made by `Workspace.addNetwork`. */
+/**
+ * A network of a lab. Made by `Workspace.addNetwork`.
+ * @example
+ * ```ts
+ * import { outside, Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const inet = lab.addNetwork('inet', { cidr: '4.29.163.0/28', gateway: outside(14) })
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const router = lab.addVm('router', { image: 'router', cpu: 1, memory: '512Mi' }).connect(inet, 2).connect(lan, 1)
+ * lan.setGateway(router)
+ * inet.addRoute(lan, router)
+ * ```
+ */
 export class LabNetwork extends Construct {
   /** Name of the network in the lab. */
   readonly networkName: string

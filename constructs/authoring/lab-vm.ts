@@ -89,7 +89,26 @@ export interface LabVmProps
   readonly deploy?: readonly LabRole[]
 }
 
-/** A virtual machine of a lab. Made by `Workspace.addVm`. */
+/**
+ * A virtual machine of a lab. Made by `Workspace.addVm`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ * import { Size } from 'cdk8s'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const logins = lab.addSecret('logins', { generate: ['alice'] })
+ * lab
+ *   .addVm('kali', {
+ *     image: 'kali',
+ *     cpu: 2,
+ *     memory: Size.gibibytes(4),
+ *     users: [{ name: 'alice', password: logins.key('alice'), sudo: true }],
+ *   })
+ *   .connect(lan, 11)
+ * ```
+ */
 export class LabVm extends LabMember<VmInterfaceOptions> {
   readonly #props: LabVmProps
   #isOnPodNetwork = false

@@ -43,7 +43,7 @@ export const WARNINGS = {
   VolumeShared: 'A volume that several write to at once.',
   VolumeUnused: 'A volume that nobody mounts.',
   WindowsGuest: ofMachine('WindowsGuest'),
-} as const satisfies Readonly<Record<string, string>>
+} satisfies Readonly<Record<string, string>>
 
 /** What a warning of this package is about. */
 export type WarningId = keyof typeof WARNINGS

@@ -14,6 +14,15 @@ const TOLD = Symbol.for('pelotech.ot/ToldWarnings')
 /**
  * The warnings of a construct: what may not work, or not as it was meant. They are printed to stderr when its objects are rendered, each one once for an
  * app. A warning never fails a synth.
+ * @example
+ * ```ts
+ * import { Warnings, Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const spare = lab.addVolume('spare', { size: '1Gi' })
+ * Warnings.of(spare).acknowledge('VolumeUnused')
+ * Warnings.of(lab).all() // what is left, for a test
+ * ```
  */
 export class Warnings {
   readonly #scope: IConstruct

@@ -55,6 +55,15 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
  *
  * `connect` and the like throw where they are called. All else that the API server would refuse is reported when the app is rendered, with all other problems of
  * the app. What no word here says is said with `patch`, and what no check knows with `addJsonPatch`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue', { names: 'hosts' })
+ * const office = lab.addNetwork('office', { cidr: '10.20.0.0/24', gateway: 1 })
+ * lab.addContainers('router').connect(office, 1).add('frr', { image: 'registry.example.com/frr:10' })
+ * lab.addVm('desktop', { image: 'debian-13', cpu: 2, memory: '4Gi' }).connect(office, 11)
+ * ```
  */
 export class Workspace extends AuthoredObject {
   readonly #written: Lists
