@@ -1,4 +1,5 @@
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
+import { WARNINGS } from '@open-terrain/constructs'
 import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -9,10 +10,10 @@ const ELSEWHERE = /^constructs\/(api|children|platform|schema)\//
 const FIRST = ['Workspace', 'Release']
 const TYPE_MAX = 80
 /** What the package says to itself. */
-const INTERNAL = ['occupy', 'toJson', 'toSpec']
+const INTERNAL = ['imageTemplate', 'imageTexts', 'occupy', 'toJson', 'toSpec']
 
-type Kind = 'Classes' | 'Functions' | 'Interfaces' | 'Types'
-const KINDS: readonly Kind[] = ['Classes', 'Functions', 'Interfaces', 'Types']
+type Kind = 'Classes' | 'Functions' | 'Interfaces' | 'Types' | 'Values'
+const KINDS: readonly Kind[] = ['Classes', 'Functions', 'Interfaces', 'Types', 'Values']
 
 interface Word {
   readonly name: string
@@ -21,29 +22,72 @@ interface Word {
   readonly declaration: ts.Declaration
 }
 
+/** What has a page without a class of its own: the name of the page by the file in constructs/authoring. */
+const PAGES: Readonly<Record<string, string>> = { 'lab-role.ts': 'defineRole', 'spec-props.ts': 'Fields' }
+const OTHERS = 'Types'
+const NOTE = '<!-- Generated from the docstrings in constructs/ by `npm run gen`; do not edit. -->'
+
 /**
- * Returns the reference of the words of authors in Markdown: each class, function and interface that `@open-terrain/constructs` exports for them, with the text
- * of its docstrings.
+ * Returns the reference of the words of authors in Markdown, file name -> content: a page for each class that `@open-terrain/constructs` exports for them, with
+ * what is made for it, an index, and the list of warnings. The texts are those of the docstrings.
  */
-export function authoringReference(): string {
+export function authoringPages(): ReadonlyMap<string, string> {
   const { program, checker } = readDoor()
   const words = wordsOf(program, checker)
-  const chapters = KINDS.flatMap((kind) => {
-    const those = words.filter((word) => word.kind === kind)
-    return those.length === 0 ? [] : [`## ${kind}`, ...those.flatMap((word) => sectionOf(word, checker))]
+  const classes = words.filter(({ kind }) => kind === 'Classes')
+  const owners = new Map(classes.map(({ name, declaration }) => [fileOf(declaration), name]))
+  const pages = Map.groupBy(words, ({ declaration }) => {
+    const file = fileOf(declaration)
+    return owners.get(file) ?? PAGES[file] ?? OTHERS
   })
-  const contents = KINDS.flatMap((kind) => {
-    const those = words.filter((word) => word.kind === kind)
-    const links = those.map(({ name }) => `[${name}](#${name.toLowerCase()})`)
-    return those.length === 0 ? [] : [`- ${kind}: ${links.join(', ')}`]
+  return new Map([
+    ['README.md', page('The words of authors', indexOf(pages))],
+    ['warning-ids.md', page('Warnings by their ids', warningList())],
+    ...[...pages].map(([name, those]): [string, string] => [`${name}.md`, page(name, pageOf(name, those, checker))]),
+  ])
+}
+
+function fileOf(declaration: ts.Declaration): string {
+  return basename(declaration.getSourceFile().fileName)
+}
+
+function page(title: string, parts: readonly string[]): string {
+  return `${[NOTE, `# ${title}`, ...parts].join('\n\n')}\n`
+}
+
+function indexOf(pages: ReadonlyMap<string, readonly Word[]>): string[] {
+  const placed = [...pages].flatMap(([name, those]) => those.map((word) => ({ word, name })))
+  const rows = KINDS.flatMap((kind) => {
+    const links = placed
+      .filter(({ word }) => word.kind === kind)
+      .map(({ word, name }) => `[${word.name}](${name}.md${word.name === name ? '' : `#${word.name.toLowerCase()}`})`)
+    return links.length === 0 ? [] : [[kind, links.join(', ')]]
   })
-  return `${[
-    '# The words of authors',
-    'What `@open-terrain/constructs` exports for labs in TypeScript. Where a property has no text of its own, it is the field of that name: see the ' +
-      '[API reference](api.md). How to use them: [labs in TypeScript](../../docs/constructs.md).',
-    contents.join('\n'),
-    ...chapters,
-  ].join('\n\n')}\n`
+  return [
+    'What `@open-terrain/constructs` exports for labs in TypeScript, a page for each construct. Where a property has no text of its own, it is the field of ' +
+      'that name: see the [API reference](../../crds-gen/generated/api.md). How to use them: [labs in TypeScript](../authoring/README.md), ' +
+      '[objects in TypeScript](../constructs.md). What may not work, by its id: [warnings](warning-ids.md).',
+    table(['', ''], rows),
+  ]
+}
+
+function warningList(): string[] {
+  const rows = Object.entries(WARNINGS).map(([id, about]) => [cell(id), about.replaceAll('|', '\\|')])
+  return [
+    'What is printed at synth with an id in brackets. `Warnings.of(construct).acknowledge(id)` says that it is known, and meant: see [Warnings](Warnings.md).',
+    table(['Id', 'What it is about'], rows),
+  ]
+}
+
+/** The word that the page is named for comes first, without a heading of its own. */
+function pageOf(name: string, words: readonly Word[], checker: ts.TypeChecker): string[] {
+  const own = words.find((word) => word.name === name)
+  const others = words.filter((word) => word !== own)
+  return [
+    ...(own === undefined ? [] : sectionOf(own, checker).slice(1)),
+    ...others.flatMap((word) => sectionOf(word, checker)),
+    'All words: [index](README.md).',
+  ]
 }
 
 function readDoor(): { readonly program: ts.Program; readonly checker: ts.TypeChecker } {
@@ -72,6 +116,7 @@ function kindOf(declaration: ts.Declaration): Kind | undefined {
   if (ts.isClassDeclaration(declaration)) return 'Classes'
   if (ts.isFunctionDeclaration(declaration)) return 'Functions'
   if (ts.isInterfaceDeclaration(declaration)) return 'Interfaces'
+  if (ts.isVariableDeclaration(declaration)) return 'Values'
   return ts.isTypeAliasDeclaration(declaration) ? 'Types' : undefined
 }
 
@@ -81,7 +126,12 @@ function pathOf(declaration: ts.Declaration): string {
 
 function sectionOf(word: Word, checker: ts.TypeChecker): string[] {
   const { name, symbol, declaration } = word
-  return [`### ${name}`, ...paragraph(textOf(symbol, checker)), ...bodyOf(declaration, symbol, checker)]
+  return [
+    `## ${name}`,
+    ...paragraph(textOf(symbol, checker)),
+    ...programsOf(symbol, checker),
+    ...bodyOf(declaration, symbol, checker),
+  ]
 }
 
 function bodyOf(declaration: ts.Declaration, symbol: ts.Symbol, checker: ts.TypeChecker): string[] {
@@ -178,8 +228,16 @@ function tagText(name: string, words: string): string | undefined {
   if (name === 'param' || name === 'typeParam') return words.replace(/^(\S+) +(?:- )?/, '`$1`: ')
   if (name === 'returns') return `Returns ${words}`
   if (name === 'throws') return `Throws ${words}`
-  if (name === 'example') return `Example: \`${words.replaceAll('`', '')}\``
+  if (name === 'example') return words.includes('\n') ? undefined : `Example: \`${words.replaceAll('`', '')}\``
   return name === 'default' ? `Default: ${words}` : undefined
+}
+
+/** Examples of several lines are programs, which a test compiles. */
+function programsOf(symbol: ts.Symbol, checker: ts.TypeChecker): string[] {
+  return symbol.getJsDocTags(checker).flatMap(({ name, text }) => {
+    const words = ts.displayPartsToString(text)
+    return name === 'example' && words.includes('\n') ? [words] : []
+  })
 }
 
 function sentence(text: string): string {
@@ -194,8 +252,9 @@ function collapsed(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
+/** No program, so no block of TypeScript. */
 function code(text: string): string {
-  return `\`\`\`ts\n${text}\n\`\`\``
+  return `\`\`\`\n${text}\n\`\`\``
 }
 
 function cell(text: string): string {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DATA_SYNC_REASONS, POLICY_KEYS, REASONS, VIRTUAL_MACHINE_REASONS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { authoringPages } from './authoring-reference.ts'
 import { findDrift } from './drift.ts'
 import { generatedFiles, generatedSources } from './generated-files.ts'
 
@@ -93,8 +94,22 @@ describe('generatedFiles', () => {
 })
 
 describe('the reference of authors', () => {
-  const reference = generated.get('authoring.md') ?? ''
-  const headings = new Set([...reference.matchAll(/^### (.+)$/gm)].map(([, name]) => name))
+  const pages = authoringPages()
+  const reference = [...pages.values()].join('\n')
+  const headings = new Set([...reference.matchAll(/^##? (.+)$/gm)].map(([, name]) => name))
+
+  it('is what is committed', () => {
+    for (const [name, content] of pages)
+      expect(readFileSync(join(import.meta.dirname, '../docs/constructs', name), 'utf8')).toBe(content)
+  })
+
+  it('has a page for each class, with an example for each of those that authors make', () => {
+    const classes = /^\| Classes \| (.*) \|$/m.exec(pages.get('README.md') ?? '')?.[1] ?? ''
+    const names = [...classes.matchAll(/\[(\w+)\]\((\w+[.]md)\)/g)]
+    expect(names.length).toBeGreaterThan(10)
+    const shown = names.filter(([, name = '']) => !['AuthoredObject', 'LabMember'].includes(name))
+    expect(shown.filter(([, , file = '']) => !pages.get(file)?.includes('```ts\n'))).toEqual([])
+  })
 
   it('has every word that is exported for authors, with the text of its docstring', () => {
     const door = readFileSync(join(import.meta.dirname, '../constructs/index.ts'), 'utf8')
@@ -110,7 +125,7 @@ describe('the reference of authors', () => {
   it('has a text for every member of a class, and nothing that is not for authors', () => {
     const rows = [...reference.matchAll(/^\| (`.+`) \| (.*) \|$/gm)]
     expect(rows.length).toBeGreaterThan(100)
-    expect(reference).not.toMatch(/\b(toSpec|toJson|occupy|writtenSpec|placeOf)\b/)
+    expect(reference).not.toMatch(/\b(imageTexts|toSpec|toJson|occupy|writtenSpec|placeOf)\b/)
   })
 })
 

@@ -6,7 +6,6 @@ import { parse } from 'yaml'
 import { pictureOf } from '../cli/picture/lab-picture.ts'
 import { svgOf } from '../cli/picture/svg-picture.ts'
 import { apiReference } from './api-reference.ts'
-import { authoringReference } from './authoring-reference.ts'
 import { policyKeys } from './policy-keys.ts'
 import { specProps } from './spec-props.ts'
 
@@ -23,7 +22,6 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...crds,
     ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`],
-    ['authoring.md', `<!-- Generated ${SOURCE}. -->\n${authoringReference()}`],
     [`${PICTURED}.svg`, picturedLab()],
   ])
 }

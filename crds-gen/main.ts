@@ -6,18 +6,22 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { apiReports } from './api-reports.ts'
+import { authoringPages } from './authoring-reference.ts'
 import { withDeclarations } from './declarations.ts'
 import { findDrift } from './drift.ts'
 import { generatedFiles, generatedSources } from './generated-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(import.meta.dirname, 'generated')
+/** The reference of authors, a page for each construct. */
+const PAGES = join(ROOT, 'docs/constructs')
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } })
 const isClean = [
   bring(generatedSources()),
   // After the sources, which the reports are about.
-  bringFolder(new Map([...generatedFiles(), ...withDeclarations(apiReports)])),
+  bringFolder(FOLDER, new Map([...generatedFiles(), ...withDeclarations(apiReports)])),
+  bringFolder(PAGES, authoringPages()),
 ].every((clean) => clean)
 if (values.check && !isClean) {
   console.error('run "npm run gen" and commit the result')
@@ -25,11 +29,11 @@ if (values.check && !isClean) {
 }
 
 /** Brings a folder to what it should have, and removes the rest. */
-function bringFolder(wanted: ReadonlyMap<string, string>): boolean {
-  mkdirSync(FOLDER, { recursive: true })
-  const paths = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-  const files = paths.filter((path) => statSync(join(FOLDER, path)).isFile()).map((path) => path.replaceAll('\\', '/'))
-  return bring(wanted, FOLDER, files)
+function bringFolder(folder: string, wanted: ReadonlyMap<string, string>): boolean {
+  mkdirSync(folder, { recursive: true })
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const files = paths.filter((path) => statSync(join(folder, path)).isFile()).map((path) => path.replaceAll('\\', '/'))
+  return bring(wanted, folder, files)
 }
 
 /** Brings files to what they should have, or says that they have not. Returns whether nothing had to be done. */

@@ -43,6 +43,7 @@ const HEAD = `/**
  * The specs of Open Terrain kinds as people write them. What authors read of a field in the editor is what its schema says.
  * Generated from constructs/ by \`npm run gen\`; do not edit.
  */
+import type { Duration, Size } from 'cdk8s'
 
 `
 
@@ -125,11 +126,14 @@ class Writer {
           .map((one) => `'${one}'`)
           .join(' | ')
       case 'union':
-        return def.options.map((one) => this.#typeOf(fieldOf(one).schema, place)).join(' | ')
+        return [...def.options.map((one) => this.#typeOf(fieldOf(one).schema, place)), ...valueWordsOf(schema)].join(
+          ' | ',
+        )
       case 'unknown':
         // Only `jsonObject` makes one.
         return 'Readonly<Record<string, unknown>>'
       case 'string':
+        return ['string', ...valueWordsOf(schema)].join(' | ')
       case 'number':
       case 'boolean':
         return def.type
@@ -137,6 +141,18 @@ class Writer {
         throw new Error(`${path}: a schema of type ${def.type} has no type that people write`)
     }
   }
+}
+
+/** Classes whose values authors may give in the place of a text, by what the rule on the text says. */
+const VALUE_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^must be a duration /, 'Duration'],
+  [/^must be a time /, 'Date'],
+  [/must be between \d+[KMG]i and /, 'Size'],
+]
+
+function valueWordsOf(schema: z.core.$ZodTypes): string[] {
+  const messages = (schema._zod.def.checks ?? []).flatMap((check) => celRuleOf(check)?.message ?? [])
+  return VALUE_WORDS.filter(([said]) => messages.some((one) => said.test(one))).map(([, word]) => word)
 }
 
 function itemOf({ path, stem }: Place): Place {

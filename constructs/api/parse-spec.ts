@@ -37,7 +37,7 @@ function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined && issue.code !== 'custom') return 'must be set: it is required'
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${TYPES[issue.expected] ?? issue.expected}`
+      return `must be ${TYPES[issue.expected] ?? issue.expected}${quotesFor(issue.expected, value)}`
     case 'too_small':
       if (issue.origin === 'array') return `must have at least ${issue.minimum} item${issue.minimum === 1 ? '' : 's'}`
       return issue.origin === 'string' ? 'must not be empty' : `must be at least ${issue.minimum}`
@@ -51,11 +51,21 @@ function ruleOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
+/** YAML takes a value without quotes for a number, or for true. */
+function quotesFor(expected: string, value: unknown): string {
+  if (expected !== 'string') return ''
+  return typeof value === 'number'
+    ? ': put quotes around a number'
+    : typeof value === 'boolean'
+      ? ': put quotes around it'
+      : ''
+}
+
 const TYPES: Readonly<Record<string, string>> = {
   object: 'an object with fields',
   record: 'an object with fields',
   array: 'a list',
-  string: 'a text: put quotes around a number',
+  string: 'a text',
   boolean: 'true or false, without quotes',
   number: 'a number, without quotes',
   int: 'a whole number',

@@ -1,9 +1,12 @@
 import { Chart } from 'cdk8s'
 import type { IConstruct } from 'constructs'
-import { DATA_SYNC_IMAGE_FIELDS } from '../api/data-sync.ts'
+import { DATA_SYNC_IMAGE_FIELDS, dataSync } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
+import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
 import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
+
+const IMAGE_MAKERS: readonly string[] = [dataSync.kind, vmDiskImage.kind]
 
 /** What an object was the first to say of an image. */
 interface Said {
@@ -23,8 +26,31 @@ interface ChartIndex {
 
 type AppIndex = ReadonlyMap<IConstruct | undefined, ChartIndex>
 
+/** Which images the objects of an app make, or bring with them. */
+export interface ImagesOfApp {
+  /** Whether an object of the app makes images: then its author does not leave that to others. */
+  readonly isMaker: boolean
+  readonly names: ReadonlySet<string>
+}
+
 /** Every object of an app is compared with all others, each time that it is checked: what they say is gathered once for as long as nothing is added. */
 const known = new WeakMap<IConstruct, { readonly changes: number; readonly index: AppIndex }>()
+
+const knownImages = new WeakMap<IConstruct, { readonly changes: number; readonly images: ImagesOfApp }>()
+
+/** Returns which images the objects of an app make, in all of its charts: images may be in another one than the labs. */
+export function imagesOfApp(root: IConstruct): ImagesOfApp {
+  const changes = changesIn(root)
+  const before = knownImages.get(root)
+  if (before?.changes === changes) return before.images
+  const objects = authoredIn(root)
+  const images = {
+    isMaker: objects.some(({ kind }) => IMAGE_MAKERS.includes(kind)),
+    names: new Set(objects.flatMap((one) => one.authoredImages().map(({ image }) => image))),
+  }
+  knownImages.set(root, { changes, images })
+  return images
+}
 
 /** Returns what is wrong between an object and those that were added to the app before it. */
 export function appProblemsOf(object: AuthoredNode): string[] {

@@ -6,9 +6,12 @@ import { dnsLabel } from '../api/shared.ts'
 import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { appProblemsOf } from './app-problems.ts'
+import type { AuthorWarning } from './author-warning.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
+import { freeId, notePlace } from './made-at.ts'
 import { type AuthoredImage, type AuthoredNode, markAuthored, problemsOfApp, teamProblems } from './node-problems.ts'
-import { type AuthorWarning, tellWarnings } from './warnings.ts'
+import { withPlainValues } from './plain-values.ts'
+import { tellWarnings } from './warnings.ts'
 
 /** What a construct of an Open Terrain kind is. The types of zod are left out: the programs of authors are compiled without them. */
 export interface AuthoredKind<Spec> {
@@ -50,7 +53,7 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     const { apiVersion, kind } = authored.resource
     const metadata = isObject(props) ? props['metadata'] : undefined
     const hasProblem = metadataProblems(metadata, authored.name, authored.resource).length > 0
-    super(scope, id, {
+    super(scope, freeId(scope, id, { what: 'a construct', name: id, hidden: new.target }), {
       apiVersion,
       kind,
       // With wrong metadata nothing is rendered: cdk8s would break on some of them.
@@ -61,14 +64,20 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     this.#metadata = metadata
     this.#written = props
     markAuthored(this)
+    notePlace(this, new.target)
     this.node.addValidation({ validate: () => [...this.problems()] })
     // A cluster-scoped object does not get the namespace of its chart.
     if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
       this.addJsonPatch(JsonPatch.remove('/metadata/namespace'))
   }
 
-  /** The fields of the spec as they are to be checked. */
+  /** The fields of the spec as they are to be checked. A `Size`, a `Duration` and a `Date` are the texts of a manifest. */
   protected writtenSpec(): unknown {
+    return withPlainValues(this.#authored.resource.spec as z.core.$ZodType, this.givenSpec())
+  }
+
+  /** The fields of the spec as somebody gave them. */
+  protected givenSpec(): unknown {
     if (!isObject(this.#written)) return this.#written
     const { metadata: _metadata, ...spec } = this.#written
     return spec
@@ -89,6 +98,12 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     return []
   }
 
+  /** Returns what may not work; empty if the object is not valid. */
+  warnings(): readonly AuthorWarning[] {
+    const { parsed, problems } = this.#check()
+    return problems.length > 0 ? [] : this.specWarnings(parsed)
+  }
+
   /** What it says that images are. */
   authoredImages(): readonly AuthoredImage[] {
     return []
@@ -97,6 +112,11 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
   /** Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs. */
   protected placeOf(field: string): string {
     return field
+  }
+
+  /** Returns what is wrong with a field, for a reader who knows the constructs. @param _field its place, such as spec.vms[3].cpu */
+  protected sentenceOf(_field: string, message: string): string {
+    return message
   }
 
   /** Returns what is wrong with the object, as one text; empty if it can be rendered. */
@@ -127,7 +147,7 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     const written = this.writtenSpec()
     const parsed = parse(written)
     const found = parsed.ok ? this.specProblems(parsed.spec) : parsed.problems
-    const fields = found.map(({ path, message }) => `${this.placeOf(path)}: ${message}`)
+    const fields = found.map(({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`)
     const schema = resource.spec as z.core.$ZodType
     const unknown = unknownFields(schema, written, 'spec').map(
       ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,

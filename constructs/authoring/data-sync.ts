@@ -13,7 +13,22 @@ export interface DataSyncProps extends DataSyncSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
+/**
+ * The disk images of one version of a workspace. Throws at synth, naming field and fix, if the API server would refuse the object.
+ * @example
+ * ```ts
+ * import { DataSync } from '@open-terrain/constructs'
+ *
+ * new DataSync(chart, 'images', {
+ *   metadata: { name: 'redblue-1.4.0', namespace: 'vmdi-farm' },
+ *   workspaceId: 'redblue',
+ *   version: '1.4.0',
+ *   sourceType: 'http',
+ *   diskSize: '20Gi',
+ *   vms: [{ name: 'kali', url: 'https://images.example.com/redblue/1.4.0/kali.qcow2' }],
+ * })
+ * ```
+ */
 export class DataSync extends AuthoredObject {
   /** Every object that names an image asks for them. */
   #claims: readonly AuthoredImage[] | undefined

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { unwrapped } from '../schema/unwrapped.ts'
+import { plainValue } from './plain-values.ts'
 
 /** No text in a valid manifest begins with this. */
 const MARK = '\u0000json:'
@@ -10,7 +11,8 @@ const MARK = '\u0000json:'
  */
 export function withKeptJson(schema: z.core.$ZodType, value: unknown): unknown {
   const known = unwrapped(schema)
-  if (known instanceof z.ZodUnknown) return value === undefined ? value : `${MARK}${JSON.stringify(value)}`
+  if (known instanceof z.ZodUnknown)
+    return value === undefined ? value : `${MARK}${JSON.stringify(value, (_key, one) => plainValue(one))}`
   if (Array.isArray(value) && known instanceof z.ZodArray) return value.map((item) => withKeptJson(known.element, item))
   if (typeof value !== 'object' || value === null || !(known instanceof z.ZodObject)) return value
   const shape: Readonly<Record<string, z.core.$ZodType>> = known.shape

@@ -3,7 +3,7 @@ import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
-import { quantityOf } from './quantity-of.ts'
+import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
   WorkspaceContainerPortMappingProps,
@@ -34,7 +34,7 @@ export interface LabProgramProps {
   /** Memory that is reserved, and the most that the container may use: a quantity such as 256Mi, a number of bytes, or a Size. Default: none. */
   readonly memory?: Size | string | number
   /** Most that the container may use, where that differs, such as { cpu: 2, memory: '1Gi' }. Default: memory, and as much CPU as is free. */
-  readonly limits?: { readonly cpu?: number | string; readonly memory?: string | number }
+  readonly limits?: { readonly cpu?: number | string; readonly memory?: Size | string | number }
   /** Environment variables by name, such as { LOG_LEVEL: 'debug' }. Default: none. */
   readonly env?: Readonly<Record<string, LabEnvValue>>
   /** Volumes of the lab at paths of the container, as `volume.at('/config')`. Default: none. */
@@ -63,7 +63,21 @@ export interface LabContainersProps
   readonly dependsOn?: readonly { readonly memberName: string }[]
 }
 
-/** Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`. */
+/**
+ * Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const data = lab.addVolume('data', { size: '1Gi' })
+ * lab
+ *   .addContainers('web')
+ *   .connect(lan, 80)
+ *   .add('nginx', { image: 'docker.io/library/nginx:1.29', mounts: [data.at('/data')], ports: [80] })
+ * ```
+ */
 export class LabContainers extends LabMember<PodInterfaceOptions> {
   readonly #props: LabContainersProps
   readonly #containers: WorkspaceContainerProps[] = []

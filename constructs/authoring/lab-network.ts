@@ -82,7 +82,20 @@ interface Resolver {
   readonly wrong: (problem: string) => void
 }
 
-/** A network of a lab. Made by `Workspace.addNetwork`. */
+/**
+ * A network of a lab. Made by `Workspace.addNetwork`.
+ * @example
+ * ```ts
+ * import { outside, Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const inet = lab.addNetwork('inet', { cidr: '4.29.163.0/28', gateway: outside(14) })
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const router = lab.addVm('router', { image: 'router', cpu: 1, memory: '512Mi' }).connect(inet, 2).connect(lan, 1)
+ * lan.setGateway(router)
+ * inet.addRoute(lan, router)
+ * ```
+ */
 export class LabNetwork extends Construct {
   /** Name of the network in the lab. */
   readonly networkName: string
@@ -95,6 +108,8 @@ export class LabNetwork extends Construct {
   /** What was said to be outside of the lab. */
   readonly #outside = new Set<string>()
   #gateway: Hop | undefined
+  /** Whether what was given as its addresses is none. */
+  readonly #isMalformed: boolean
 
   constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
     super(scope, `networks.${networkName}`)
@@ -103,23 +118,37 @@ export class LabNetwork extends Construct {
     // What is no CIDR is a problem of the whole Workspace, found with all others.
     const written = props.cidrs ?? (props.cidr === undefined ? [] : [props.cidr])
     this.#prefixes = written.flatMap((one) => parseCidr(one) ?? [])
+    this.#isMalformed = this.#prefixes.length < written.length
     this.#gateway = props.gateway
     this.#routes = [...(props.routes ?? [])]
     this.#nameservers = [...(props.nameservers ?? [])]
+    this.#requireHosts(props.gateway, ...this.#routes.map(({ via }) => via), ...this.#nameservers)
   }
 
-  /** Sets the default route of every member. A second one replaces the first. */
+  /**
+   * Sets the default route of every member. A second one replaces the first.
+   * @throws Error if it is a number, and the network has no host of that number
+   */
   setGateway(gateway: Hop): void {
+    this.#requireHosts(gateway)
     this.#gateway = gateway
   }
 
-  /** Adds a route of every member. */
+  /**
+   * Adds a route of every member.
+   * @throws Error if via is a number, and the network has no host of that number
+   */
   addRoute(to: string | AnyLabNetwork, via: Hop): void {
+    this.#requireHosts(via)
     this.#routes.push({ to, via })
   }
 
-  /** Adds a name server of every member, after those that are there. */
+  /**
+   * Adds a name server of every member, after those that are there.
+   * @throws Error if it is a number, and the network has no host of that number
+   */
   addNameserver(nameserver: Hop): void {
+    this.#requireHosts(nameserver)
     this.#nameservers.push(nameserver)
   }
 
@@ -136,6 +165,10 @@ export class LabNetwork extends Construct {
    * @throws Error as `address`
    */
   prefixesOf(host: number): readonly IpPrefix[] {
+    if (this.#isMalformed)
+      throw new Error(
+        `${this.node.path}: its cidr ${JSON.stringify(this.#props.cidrs ?? this.#props.cidr)} has no addresses, so host ${host} has none: write a network such as 10.10.0.0/24`,
+      )
     if (this.#prefixes.length === 0)
       throw new Error(
         `${this.node.path}: has no cidr, so host ${host} has no address: give an address such as 10.0.0.1/24, or give the network a cidr`,
@@ -237,6 +270,14 @@ export class LabNetwork extends Construct {
     }
   }
 
+  /** A number is known at once. Who is no member yet may still be connected, and all else is told with all other problems. */
+  #requireHosts(...hops: readonly (Hop | undefined)[]): void {
+    for (const hop of hops) {
+      const host = typeof hop === 'object' && 'outside' in hop ? hop.outside : hop
+      if (typeof host === 'number') this.prefixesOf(host)
+    }
+  }
+
   #route({ to, via }: LabRoute, resolver: Resolver): NonNullable<WorkspaceNetworkProps['routes']> {
     const nextHopIpAddress = this.#resolve('next hop', via, resolver)
     const networks = typeof to === 'string' ? [to] : to.cidrs()
@@ -271,9 +312,8 @@ export class LabNetwork extends Construct {
     return text
   }
 
-  #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): string | undefined {
-    const address = typeof host === 'string' ? host : this.#numbered(what, host, wrong)
-    if (address === undefined) return undefined
+  #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): string {
+    const address = typeof host === 'string' ? host : this.address(host)
     if (all.some((one) => one.isTaken(address)))
       wrong(`${what} ${address} is the address of a member, and not outside: name the member`)
     this.#outside.add(plainAddress(address))
@@ -281,21 +321,12 @@ export class LabNetwork extends Construct {
   }
 
   #ofMember(what: string, host: number, wrong: (problem: string) => void): string | undefined {
-    const address = this.#numbered(what, host, wrong)
-    if (address === undefined || this.#hosts.has(address)) return address
+    const address = this.address(host)
+    if (this.#hosts.has(address)) return address
     wrong(
       `${what} ${address} (host ${host}) is the address of no member on network ${this.networkName}: connect one with it, or write outside(${host}) if it is not in the lab`,
     )
     return undefined
-  }
-
-  #numbered(what: string, host: number, wrong: (problem: string) => void): string | undefined {
-    try {
-      return this.address(host)
-    } catch (error) {
-      wrong(`${what}: ${(error as Error).message}`)
-      return undefined
-    }
   }
 
   #cidrs(): string {

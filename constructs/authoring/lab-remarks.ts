@@ -27,11 +27,13 @@ import {
 
 /** What only authors are warned of: the operator does not judge who can read a password, or what a tag is worth. */
 export const AUTHOR_WARNING_IDS = [
+  'EndIsOver',
   'NoNetwork',
   'PasswordInEnvironment',
   'PasswordInVariables',
   'PlainTextPassword',
   'SecretKeyNotMade',
+  'UnknownImage',
   'UntaggedImage',
 ] as const
 type AuthorWarningId = (typeof AUTHOR_WARNING_IDS)[number]
@@ -88,6 +90,14 @@ function onNoNetwork({ networks = [] }: WorkspaceSpec, { interfaces = [] }: Work
   return [
     'it is on no network of the lab, and on the network of all pods: connect it, or acknowledge this if that is meant',
   ]
+}
+
+/** The clock of who renders is not that of the cluster, so it warns alone. */
+export function endRemarks({ expiresAt, onExpiry }: WorkspaceSpec, now: Date): LabRemark[] {
+  if (expiresAt === undefined || Date.parse(expiresAt) > now.getTime()) return []
+  const loss = onExpiry === 'Delete' ? 'deleted with its disks and volumes' : 'switched off'
+  const message = `expiresAt ${expiresAt} is over, so the lab is ${loss} as soon as it is applied: set a later time, or remove it`
+  return [{ id: 'EndIsOver', path: 'spec', message }]
 }
 
 function tell(id: Told['id'], messages: readonly string[]): Told[] {

@@ -28,7 +28,18 @@ export interface LabSecretProps {
   readonly from?: { readonly namespace: string; readonly name: string }
 }
 
-/** A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`. */
+/**
+ * A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const logins = lab.addSecret('logins', { generate: ['alice', { key: 'bob', length: 12 }] })
+ * const env = { ADMIN_PASSWORD: logins.key('alice') }
+ * lab.addContainers('wiki').add('wiki', { image: 'registry.example.com/wiki:3', env })
+ * ```
+ */
 export class LabSecret extends Construct {
   /** Name of the Secret in the namespace of the lab. */
   readonly secretName: string

@@ -4,7 +4,7 @@ import { LabMember } from './lab-member.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
 import { noteChange } from './node-problems.ts'
-import { quantityOf } from './quantity-of.ts'
+import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceVmDiskProps,
   WorkspaceVmInterfaceProps,
@@ -89,7 +89,26 @@ export interface LabVmProps
   readonly deploy?: readonly LabRole[]
 }
 
-/** A virtual machine of a lab. Made by `Workspace.addVm`. */
+/**
+ * A virtual machine of a lab. Made by `Workspace.addVm`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ * import { Size } from 'cdk8s'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const lan = lab.addNetwork('lan', { cidr: '10.10.0.0/24' })
+ * const logins = lab.addSecret('logins', { generate: ['alice'] })
+ * lab
+ *   .addVm('kali', {
+ *     image: 'kali',
+ *     cpu: 2,
+ *     memory: Size.gibibytes(4),
+ *     users: [{ name: 'alice', password: logins.key('alice'), sudo: true }],
+ *   })
+ *   .connect(lan, 11)
+ * ```
+ */
 export class LabVm extends LabMember<VmInterfaceOptions> {
   readonly #props: LabVmProps
   #isOnPodNetwork = false
@@ -117,6 +136,13 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   imageTemplate(): { readonly image: string; readonly settings: object } | undefined {
     const { image, vmDiskImageTemplate: settings } = this.#props
     return settings === undefined ? undefined : { image: nameOfImage(image), settings }
+  }
+
+  /** Returns the images that it names by a text. A reference is a word for an image that somebody makes. */
+  imageTexts(): readonly string[] {
+    const { image, vmDiskImageTemplate, disks = [] } = this.#props
+    const root = vmDiskImageTemplate === undefined ? [image] : []
+    return [...root, ...disks.map((disk) => disk.image)].filter((one) => typeof one === 'string')
   }
 
   /** Returns the machine as the spec has it. */

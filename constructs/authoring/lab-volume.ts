@@ -1,6 +1,6 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
-import { quantityOf } from './quantity-of.ts'
+import { quantityOf } from './plain-values.ts'
 import type { WorkspaceVolumeProps } from './spec-props.ts'
 
 /** What a volume of a lab is. */
@@ -27,7 +27,19 @@ export interface LabMount extends MountOptions {
   readonly containerPath: string
 }
 
-/** A volume of a lab. Made by `Workspace.addVolume`. */
+/**
+ * A volume of a lab. Made by `Workspace.addVolume`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ * import { Size } from 'cdk8s'
+ *
+ * const lab = new Workspace(chart, 'redblue')
+ * const config = lab.addVolume('config', { size: Size.gibibytes(1) })
+ * const mounts = [config.at('/config', { readOnly: true })]
+ * lab.addContainers('dns').add('bind', { image: 'registry.example.com/bind:9.20', mounts })
+ * ```
+ */
 export class LabVolume extends Construct {
   /** Name of the volume in the lab. */
   readonly volumeName: string

@@ -1,4 +1,4 @@
-import { App, Chart, JsonPatch, Size, Testing } from 'cdk8s'
+import { App, Chart, Duration, JsonPatch, Size, Testing } from 'cdk8s'
 import { Construct } from 'constructs'
 import { describe, expect, it } from 'vitest'
 import { parseWorkspaceSpec } from '../api/workspace.ts'
@@ -233,7 +233,7 @@ describe('a lab whose parts are added', () => {
   it('can have what no word says', () => {
     const lab = aLab()
     lab.addVm('a', START).patch({ resources: { cpu: '3', memory: null }, instancetype: null, aliases: ['x'] })
-    expect(() => lab.toJson()).toThrow('labs/lab/vms.a: spec.vms[0].resources.memory: must be set')
+    expect(() => lab.toJson()).toThrow('labs/lab/vms.a: memory (spec.vms[0].resources.memory): must be set')
     lab.patch({ vms: null, powerState: 'Halted', updateStrategy: { type: 'Recreate' } })
     lab.patch({ powerState: null, updateStrategy: { maxUnavailable: 2 } })
     expect(specOf(lab)).toEqual({ updateStrategy: { type: 'Recreate', maxUnavailable: 2 } })
@@ -241,6 +241,33 @@ describe('a lab whose parts are added', () => {
     lab.addJsonPatch(JsonPatch.add('/spec/names', 'hosts'))
     expect(specOf(lab)).toEqual({ names: 'hosts' })
   })
+})
+
+it('takes sizes, durations and times of TypeScript, wherever a text of one is wanted', () => {
+  const chart = inApp()
+  const expiresAt = new Date(Date.UTC(2099, 0, 31, 18))
+  const lab = new Workspace(chart, 'lab', { lifetime: Duration.minutes(90), expiresAt })
+  lab.addVolume('data', { size: Size.kibibytes(1536) })
+  Warnings.of(lab).acknowledge('VolumeUnused')
+  const diskSize = Size.tebibytes(1)
+  const release = new Release(chart, 'images', {
+    workspaceId: 'x',
+    sourceType: 'http',
+    diskSize,
+    images: { a: { url: 'https://images.example.com/a.qcow2' } },
+  })
+  lab.addVm('a', { ...START, image: release.image('a'), vmDiskImageTemplate: release.template('a') })
+  const [{ spec }, images] = Testing.synth(chart)
+  expect(spec).toMatchObject({
+    lifetime: '1h30m',
+    expiresAt: '2099-01-31T18:00:00.000Z',
+    volumes: [{ size: '1536Ki' }],
+  })
+  expect(spec.vms[0].vmDiskImageTemplate).toMatchObject({ diskSize: '1Ti' })
+  expect(images.spec).toMatchObject({ diskSize: '1Ti' })
+  expect(() => new Workspace(inApp(), 'lab', { expiresAt: new Date('soon') }).toJson()).toThrow(
+    'spec.expiresAt: must be a text',
+  )
 })
 
 it('a role is defined once, with the types of its variables', () => {
@@ -320,7 +347,7 @@ describe('a mistake in a lab', () => {
       const net = lab.addNetwork('net', {
         cidr: '10.0.0.0/24',
         gateway: 1,
-        routes: [{ to: '0.0.0.0/0', via: outside(999) }],
+        routes: [{ to: '0.0.0.0/0', via: outside('10.9.0.1') }],
       })
       net.addNameserver(lab.addVm('dns', { ...START, cpu: 'many' }))
       lab.addVolume('data', { size: '1 GB' })
@@ -332,9 +359,9 @@ describe('a mistake in a lab', () => {
       'spec.url: ',
       'the Workspace is not valid',
       'lab/networks.net: gateway 10.0.0.1 (host 1) is the address of no member on network net: connect one with it, or write outside(1)',
-      'lab/networks.net: next hop: ',
+      'lab/networks.net: spec.networks[0].routes: via (nextHopIpAddress) 10.9.0.1',
       'lab/networks.net: name server dns has no static address on network net',
-      'lab/vms.dns: spec.vms[0].resources.cpu: ',
+      'lab/vms.dns: cpu (spec.vms[0].resources.cpu): ',
       'lab/volumes.data: spec.volumes[0].size: ',
       'it is "Other"',
     ]

@@ -53,7 +53,7 @@ const BY_COMPILER: readonly Row[] = [
     'a machine without an image',
     // @ts-expect-error
     ({ lab }) => lab.addVm('a', { cpu: 1, memory: '1Gi' }),
-    'spec.vms[0].backingVMDiskImage: must be set: it is required',
+    'labs/lab/vms.a: image (spec.vms[0].backingVMDiskImage): must be set: it is required',
   ],
   [
     'a password as a text',
@@ -213,7 +213,32 @@ const AT_THE_LINE: readonly Row[] = [
     ({ lab, net }) => lab.addVm('a', START).addressOn(net),
     'has no static address on network net',
   ],
-  ['two machines of one name', ({ lab }) => [lab.addVm('a', START), lab.addVm('a', START)], 'vms.a'],
+  [
+    'two machines of one name',
+    ({ lab }) => [lab.addVm('a', START), lab.addVm('a', START)],
+    /^labs\/lab: there is a machine "a" already \(made at \S+mistakes.test.ts:\d+:\d+, and again at \S+mistakes.test.ts:\d+:\d+\): give one of them another name/,
+  ],
+  [
+    'two objects of one id',
+    ({ chart }) => [new Workspace(chart, 'twice'), new Workspace(chart, 'twice')],
+    /^labs: there is a construct "twice" already \(made at \S+mistakes.test.ts:\d+:\d+, and again at \S+mistakes.test.ts:/,
+  ],
+  [
+    'a gateway out of range',
+    ({ net }) => net.setGateway(300),
+    /^labs\/lab\/networks.net: 10.0.0.0\/24 has no host 300: /,
+  ],
+  ['a next hop out of range', ({ net }) => net.addRoute('0.0.0.0/0', outside(300)), 'has no host 300'],
+  [
+    'a name server out of range',
+    ({ lab }) => lab.addNetwork('b', { cidr: '10.1.0.0/24', nameservers: [300] }),
+    'has no host 300',
+  ],
+  [
+    'a host number on a network whose cidr is none',
+    ({ lab }) => lab.addVm('a', START).connect(lab.addNetwork('b', { cidr: '10.1.0/24' }), 7),
+    'labs/lab/networks.b: its cidr "10.1.0/24" has no addresses, so host 7 has none: write a network such as 10.10.0.0/24',
+  ],
   ['a part outside of a lab', ({ chart }) => Workspace.of(chart), 'is in no Workspace: make it below one'],
 ]
 
@@ -315,7 +340,7 @@ const AT_SYNTH: readonly Row[] = [
       lab.addVm('a', START)
       lab.addContainers('a').add('c', { image: 'web:1' })
     },
-    'container cluster "a" has the name of a machine',
+    'member with containers "a" has the name of a machine',
   ],
   [
     'a port of the node twice',
@@ -336,7 +361,7 @@ const AT_SYNTH: readonly Row[] = [
   [
     'a service for a machine that nobody reaches',
     ({ lab, net }) => lab.addService('s', { member: lab.addVm('a', START).connect(net, 1), ports: [22] }),
-    'which is not on the pod network',
+    'which is not on the pod network: call its connectToPodNetwork()',
   ],
   [
     'a container that reserves more than it may use',
@@ -456,7 +481,7 @@ const UNCAUGHT_WARNINGS: readonly Row[] = [
   [
     'a volume that nobody mounts',
     ({ lab }) => lab.addVolume('v', { size: '1Gi' }),
-    /^labs\/lab\/volumes.v: warning: nobody uses it: mount it .* \[VolumeUnused\]$/,
+    /^labs\/lab\/volumes.v: warning: nobody uses it: mount it in a container \(mounts: \[volume.at\('\/data'\)\]\), .* \[VolumeUnused\]$/,
   ],
 ]
 
@@ -475,6 +500,26 @@ const WARNED_OF: readonly Row[] = [
         .connect(net, 7)
         .patch({ users: [{ name: 'eve', plain_text_passwd: 'hush', lock_passwd: false }] }),
     /^labs\/lab\/vms.a: warning: everybody who may read the object can read the password of "eve": .* \[PlainTextPassword\]$/,
+  ],
+  [
+    'an image by a text that the release beside it does not have',
+    ({ chart, lab, net }) => {
+      const release = releaseOf(chart, 'images')
+      lab.addVm('a', { ...START, image: release.image('kali').imageName }).connect(net, 1)
+      lab.addVm('b', { ...START, image: 'redblue-1.0.0-kalli' }).connect(net, 2)
+      lab.addVm('c', { ...START, image: VMDiskImage.fromName('elsewhere') }).connect(net, 3)
+    },
+    /^labs\/lab\/vms.b: warning: no object of this app makes the image redblue-1.0.0-kalli: take it from its Release or VMDiskImage, .*or write VMDiskImage.fromName\('redblue-1.0.0-kalli'\) if something else makes it \[UnknownImage\]$/,
+  ],
+  [
+    'an end that is over',
+    ({ written }) => written({ expiresAt: '2020-01-01T00:00:00Z' }),
+    'labs/written: warning: expiresAt 2020-01-01T00:00:00Z is over, so the lab is switched off as soon as it is applied: set a later time, or remove it [EndIsOver]',
+  ],
+  [
+    'an end that is over, with all that is in the lab',
+    ({ written }) => written({ expiresAt: new Date(0), onExpiry: 'Delete' }),
+    'so the lab is deleted with its disks and volumes as soon as it is applied',
   ],
   ['the tag latest', ({ lab }) => lab.addContainers('p').add('c', { image: 'web:latest' }), 'such as web:1.0'],
   [
@@ -502,7 +547,11 @@ const WARNED_OF: readonly Row[] = [
       }),
     'labs/vm: warning: everybody who may read the object can read the password of "eve"',
   ],
-  ['a user who can never log in', ({ lab }) => lab.addVm('a', { ...START, users: [{ name: 'eve' }] }), '[NoLogin]'],
+  [
+    'a user who can never log in',
+    ({ lab }) => lab.addVm('a', { ...START, users: [{ name: 'eve' }] }),
+    'since none has a password or a key: give one a password or sshKeys [NoLogin]',
+  ],
   [
     'a password that its user cannot use',
     ({ written }) =>
@@ -603,6 +652,7 @@ describe('a mistake of an author', () => {
   it.each(AT_SYNTH)('fails the synth: %s', (_name, code, told) => {
     const { synth } = author(code)
     expect(synth).toThrow(told)
+    expect(synth).not.toThrow(/(labs\/\S+): .*\1: /)
   })
 
   it.each(WARNED_OF)('is warned of, and rendered: %s', (_name, code, told) => {

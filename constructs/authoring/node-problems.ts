@@ -1,4 +1,5 @@
 import type { IConstruct } from 'constructs'
+import type { AuthorWarning } from './author-warning.ts'
 
 /** Two copies of this package in one program know each other's objects by it. */
 const MARK = Symbol.for('pelotech.ot/AuthoredObject')
@@ -25,6 +26,8 @@ export interface AuthoredNode extends IConstruct {
   problems(): readonly string[]
   /** What it says that images are. */
   authoredImages(): readonly AuthoredImage[]
+  /** What may not work in it, or not as it was meant. */
+  warnings(): readonly AuthorWarning[]
 }
 
 /** How often something was added to an app that the problems between its objects depend on. Every copy of this package counts there. */

@@ -1,6 +1,6 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
-import type { DataSyncSpec, DataSyncVm } from '../api/data-sync.ts'
+import type { DataSyncSpec } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
 import { DataSync } from './data-sync.ts'
@@ -20,8 +20,26 @@ export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInpu
 /**
  * The disk images of one version of a lab: a DataSync, which pipelines apply before the labs, and the references to its images. Releases of different versions
  * stay beside each other.
+ * @example
+ * ```ts
+ * import { Release, Workspace } from '@open-terrain/constructs'
+ * import { Size } from 'cdk8s'
+ *
+ * const release = new Release(chart, 'images', {
+ *   workspaceId: 'redblue',
+ *   version: '1.4.0',
+ *   sourceType: 'http',
+ *   diskSize: Size.gibibytes(20),
+ *   images: { kali: { url: 'https://images.example.com/redblue/1.4.0/kali.qcow2' } },
+ * })
+ * new Workspace(chart, 'redblue').addVm('kali', { image: release.image('kali'), cpu: 2, memory: '4Gi' })
+ * ```
  */
 export class Release<const Name extends string = string> extends DataSync {
+  /** Id of the lab that the images are for. */
+  readonly workspaceId: string
+  /** Version of the images; undefined if there are no versions. */
+  readonly version: string | undefined
   readonly #names: ReadonlyMap<string, string>
   readonly #templates: ReadonlyMap<string, LabImageTemplate>
 
@@ -35,9 +53,10 @@ export class Release<const Name extends string = string> extends DataSync {
       metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
-    this.#templates = new Map(
-      names.map((vm) => [vm, imageSpecOf(shared as DataSyncSpec, { name: vm, ...images[vm] } as DataSyncVm)]),
-    )
+    this.workspaceId = workspaceId
+    this.version = version
+    const spec = this.writtenSpec() as DataSyncSpec
+    this.#templates = new Map(spec.vms.map((vm) => [vm.name, imageSpecOf(spec, vm)]))
     this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
   }
 

@@ -1,3 +1,4 @@
+import type { Duration, Size } from 'cdk8s'
 import { expect, it } from 'vitest'
 import type { z } from 'zod'
 import type { dataSync } from '../api/data-sync.ts'
@@ -22,8 +23,17 @@ type Fixed<T> = T extends readonly (infer Item)[]
   : T extends object
     ? { readonly [Field in keyof T]: Fixed<T[Field]> }
     : T
+/** A type without the classes that authors may give in the place of a text. */
+type Plain<T> = T extends Size | Duration | Date
+  ? never
+  : T extends readonly (infer Item)[]
+    ? readonly Plain<Item>[]
+    : T extends object
+      ? { readonly [Field in keyof T]: Plain<T[Field]> }
+      : T
 /** True for the same type alone: nothing optional, readonly or wider differs. Both are written out, since a name is not compared with its fields. */
-type Same<A, B> = (<T>() => T extends Fixed<A> ? 1 : 2) extends <T>() => T extends Fixed<B> ? 1 : 2 ? true : false
+type Same<A, B> =
+  (<T>() => T extends Fixed<Plain<A>> ? 1 : 2) extends <T>() => T extends Fixed<B> ? 1 : 2 ? true : false
 type Written<Resource extends { readonly spec: z.ZodType }> = z.input<Resource['spec']>
 
 /** Durations are written as texts, all other values in their own type. */

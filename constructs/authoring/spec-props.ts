@@ -2,6 +2,7 @@
  * The specs of Open Terrain kinds as people write them. What authors read of a field in the editor is what its schema says.
  * Generated from constructs/ by `npm run gen`; do not edit.
  */
+import type { Duration, Size } from 'cdk8s'
 
 /** What image is wanted, and how it is stored. */
 export interface VMDiskImageSpecInput {
@@ -50,7 +51,7 @@ export interface VMDiskImageSpecInput {
    * 1Mi and 1Pi.
    * @default the policy key defaultDiskSize
    */
-  readonly diskSize?: number | string
+  readonly diskSize?: number | string | Size
   /**
    * Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry), in PEM. For registry, its
    * keys end in .crt or .pem. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends.
@@ -84,7 +85,7 @@ export interface VMDiskImageSpecInput {
    * duration such as 72h, 1h30m, 45s or 500ms: numbers with h, m, s or ms behind each. At most 48 characters.
    * @default the policy key unreferencedTTL, or userUnreferencedTTL
    */
-  readonly unreferencedTTL?: string
+  readonly unreferencedTTL?: string | Duration
   /**
    * True: start no download and stop a running one. The artifact stays.
    * @default false
@@ -439,13 +440,13 @@ export interface VirtualMachineResourcesProps {
    * Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti. Must be a quantity such as 2Gi or 512M. Must be between 64Mi and 16Ti.
    * @default none
    */
-  readonly memory?: number | string
+  readonly memory?: number | string | Size
   /**
    * Size of the root disk as a quantity such as 24Gi. A disk is never smaller than its image. Must be a quantity such as 24Gi or 500M. Must be
    * between 1Mi and 1Pi.
    * @default the size of the image
    */
-  readonly diskSize?: number | string
+  readonly diskSize?: number | string | Size
 }
 
 /** One disk. */
@@ -462,7 +463,7 @@ export interface VirtualMachineDiskProps {
    * 1Pi.
    * @default none
    */
-  readonly size?: number | string
+  readonly size?: number | string | Size
   /**
    * Name of a PersistentVolumeClaim in the namespace of the virtual machine: the disk is what is in it. The machine waits for it. Must be the name of
    * a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends. At most 253 characters.
@@ -653,7 +654,7 @@ export interface DataSyncSpecInput {
    * 24Gi or 500M. Must be between 1Mi and 1Pi.
    * @default the policy key defaultDiskSize
    */
-  readonly diskSize?: number | string
+  readonly diskSize?: number | string | Size
   /**
    * Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry), in PEM. For registry, its
    * keys end in .crt or .pem. Used for vms that do not set it. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with
@@ -713,7 +714,7 @@ export interface DataSyncVmProps {
    * 1Mi and 1Pi.
    * @default spec.diskSize
    */
-  readonly diskSize?: number | string
+  readonly diskSize?: number | string | Size
   /**
    * Name of a ConfigMap in the same namespace with the certificates that the server is trusted by (s3, http and registry), in PEM. For registry, its
    * keys end in .crt or .pem. Must be the name of a Kubernetes object: lower-case letters, digits, "-" and ".", with a letter or digit at both ends.
@@ -786,13 +787,13 @@ export interface WorkspaceSpecInput {
    * @default the policy key workspaceLifetime
    * @example '72h'
    */
-  readonly lifetime?: string
+  readonly lifetime?: string | Duration
   /**
    * When the workspace ends, such as 2026-01-31T18:00:00Z. A later time extends it. Must be a time such as 2026-01-31T18:00:00Z. At most 40
    * characters.
    * @default none
    */
-  readonly expiresAt?: string
+  readonly expiresAt?: string | Date
   /**
    * What happens at the end that lifetime or expiresAt gives. Halt: it is switched off, as by powerState. Delete: it is deleted with its disks and
    * volumes.
@@ -892,7 +893,7 @@ export interface WorkspaceVmProps {
    * between 1Mi and 1Pi.
    * @default the size of the image
    */
-  readonly diskSize?: number | string
+  readonly diskSize?: number | string | Size
   /**
    * Disks beside the root disk, in the order of the guest. A disk that is taken out keeps its data until the machine is deleted. Must each have a
    * volume of their own: name every volume only once. At most 4 items.
@@ -981,7 +982,7 @@ export interface WorkspaceVmResourcesProps {
    */
   readonly cpu: number | string
   /** Memory of the guest as a quantity such as 2Gi, between 64Mi and 16Ti. Must be a quantity such as 2Gi or 512M. Must be between 64Mi and 16Ti. */
-  readonly memory: number | string
+  readonly memory: number | string | Size
 }
 
 /** One disk. */
@@ -998,7 +999,7 @@ export interface WorkspaceVmDiskProps {
    * 1Mi and 1Pi.
    * @default none
    */
-  readonly size?: number | string
+  readonly size?: number | string | Size
   /**
    * Name of one of spec.volumes: the disk is what is in it. It cannot be in two machines that run at once. At most 63 characters.
    * @default none
@@ -1358,7 +1359,7 @@ export interface WorkspaceContainerResourcesProps {
    * Must be between 4Mi and 16Ti.
    * @default none
    */
-  readonly memory?: number | string
+  readonly memory?: number | string | Size
   /**
    * Most that the container may use. Where nothing is reserved, Kubernetes reserves as much.
    * @default none
@@ -1378,7 +1379,7 @@ export interface WorkspaceContainerResourcesLimitsProps {
    * 16Ti.
    * @default memory
    */
-  readonly memory?: number | string
+  readonly memory?: number | string | Size
 }
 
 /** Linux capabilities of the container. */
@@ -1801,7 +1802,7 @@ export interface WorkspaceVolumeProps {
    */
   readonly name: string
   /** Size of the volume as a quantity such as 1Gi. Must be a quantity such as 24Gi or 500M. Must be between 1Mi and 1Pi. */
-  readonly size: number | string
+  readonly size: number | string | Size
   /**
    * Where the policy key localVolumeRoot is set: folder of the volume on its node, below <localVolumeRoot>/<workspace>. Otherwise it is an annotation
    * of the claim and nothing else. Must be one folder such as /config, of letters, digits, ".", "_", "-", "+" and "@", without another "/". At most
@@ -2035,7 +2036,7 @@ export interface WorkspaceAnsibleProps {
    * @default 30m
    * @example '45m'
    */
-  readonly timeout?: string
+  readonly timeout?: string | Duration
 }
 
 /** Private key, in the namespace of the workspace, of the first user with ssh_authorized_keys. */
@@ -2089,5 +2090,5 @@ export interface WorkspaceSnapshotSpecInput {
    * @default 5m
    * @example '10m'
    */
-  readonly failureDeadline?: string
+  readonly failureDeadline?: string | Duration
 }

@@ -2,11 +2,11 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
-import type { AuthorWarning } from './warnings.ts'
 
 /** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
@@ -14,7 +14,21 @@ export interface VirtualMachineProps extends VirtualMachineSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object. */
+/**
+ * A virtual machine whose disk is cloned from a VMDiskImage. Throws at synth, naming field and fix, if the API server would refuse the object.
+ * @example
+ * ```ts
+ * import { VirtualMachine } from '@open-terrain/constructs'
+ * import { Size } from 'cdk8s'
+ *
+ * new VirtualMachine(chart, 'build', {
+ *   metadata: { name: 'build', namespace: 'team-a' },
+ *   vmDiskImageRef: { name: 'debian-13', namespace: 'vmdi-farm' },
+ *   resources: { cpu: 2, memory: Size.gibibytes(4) },
+ *   users: [{ name: 'alice', passwordSecretRef: { name: 'logins', key: 'alice' }, lock_passwd: false }],
+ * })
+ * ```
+ */
 export class VirtualMachine extends AuthoredObject {
   /** Every object that names an image asks for them. */
   #claims: readonly AuthoredImage[] | undefined

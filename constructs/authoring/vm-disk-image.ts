@@ -12,7 +12,20 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** A disk image that the cluster keeps. Throws at synth, naming field and fix, if the API server would refuse the object. */
+/**
+ * A disk image that the cluster keeps. Throws at synth, naming field and fix, if the API server would refuse the object.
+ * @example
+ * ```ts
+ * import { VMDiskImage } from '@open-terrain/constructs'
+ *
+ * new VMDiskImage(chart, 'debian', {
+ *   metadata: { name: 'debian-13', namespace: 'vmdi-farm' },
+ *   url: 'https://images.example.com/debian-13.qcow2',
+ *   sourceType: 'http',
+ *   diskSize: '10Gi',
+ * })
+ * ```
+ */
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App, Chart, Testing } from 'cdk8s'
-import { Construct } from 'constructs'
+import { Construct, type IConstruct } from 'constructs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { render } from '../children/render.ts'
 import { SPEC_REMARK_IDS } from '../children/spec-remark.ts'
@@ -10,6 +10,7 @@ import type { LabNetwork } from './lab-network.ts'
 import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
+import { WARNINGS } from './warning-ids.ts'
 import { Warnings } from './warnings.ts'
 import { Workspace } from './workspace.ts'
 
@@ -94,11 +95,46 @@ describe('warnings', () => {
     expect(told).toEqual([])
   })
 
-  it('are in the docs by their ids', () => {
-    const docs = readFileSync(join(import.meta.dirname, '../../docs/constructs.md'), 'utf8')
+  it('have a text for each id', () => {
     // Which nodes a network needs, only the policy says.
     const ids = SPEC_REMARK_IDS.filter((id) => id !== 'NodeSelectorsDiffer')
-    for (const id of [...ids, ...AUTHOR_WARNING_IDS]) expect(docs).toContain(`\`${id}\``)
+    for (const id of [...ids, ...AUTHOR_WARNING_IDS]) expect(WARNINGS).toHaveProperty(id)
+  })
+
+  it('are asked for in tests, of a construct and all below it, without being printed', () => {
+    const chart = new Chart(new App(), 'labs')
+    const lab = aLab(chart)
+    const idsOf = (construct: IConstruct) =>
+      Warnings.of(construct)
+        .all()
+        .map(({ at, id }) => `${at.node.path} ${id}`)
+    const all = [
+      'labs/lab/volumes.one VolumeUnused',
+      'labs/lab/volumes.two VolumeUnused',
+      'labs/lab/router RouterWithoutUplink',
+    ]
+    expect(idsOf(chart)).toEqual(all)
+    expect(idsOf(lab)).toEqual(all)
+    expect(idsOf(lab.node.findChild('volumes.two'))).toEqual(all.slice(1, 2))
+    Warnings.of(lab).acknowledge('VolumeUnused')
+    expect(idsOf(chart)).toEqual(all.slice(2))
+    expect(told).toEqual([])
+    Testing.synth(chart)
+    Testing.synth(chart)
+    expect(idsOf(chart)).toEqual(all.slice(2))
+    lab.addVolume('wrong', { size: 'much' })
+    expect(idsOf(chart)).toEqual(all.slice(2))
+  })
+
+  it('are told of an acknowledged id that no warning has, but not of those that teams add', () => {
+    const lab = aLab(new Chart(new App(), 'labs'))
+    for (const id of ['VolumeUnsed', 'VolumeUnused', 'RouterWithoutUplink', 'Whatever'])
+      Warnings.of(lab).acknowledge(id)
+    lab.toJson()
+    expect(told).toEqual([
+      'labs/lab: warning: no warning has the id "VolumeUnsed" that it acknowledges: did you mean VolumeUnused? [UnknownWarning]',
+      'labs/lab: warning: no warning has the id "Whatever" that it acknowledges: take the word in brackets at the end of the warning [UnknownWarning]',
+    ])
   })
 })
 

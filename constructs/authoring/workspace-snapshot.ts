@@ -11,7 +11,15 @@ export interface WorkspaceSnapshotProps extends WorkspaceSnapshotSpecInput {
   readonly metadata: ApiObjectMetadata & { readonly name: string }
 }
 
-/** A point in time of a Workspace. Throws at synth, naming field and fix, if the API server would refuse the object. */
+/**
+ * A point in time of a Workspace. Throws at synth, naming field and fix, if the API server would refuse the object.
+ * @example
+ * ```ts
+ * import { WorkspaceSnapshot } from '@open-terrain/constructs'
+ *
+ * new WorkspaceSnapshot(chart, 'exam', { metadata: { name: 'before-exam', namespace: 'redblue' } })
+ * ```
+ */
 export class WorkspaceSnapshot extends AuthoredObject {
   constructor(scope: Construct, id: string, props: WorkspaceSnapshotProps) {
     super(scope, id, { resource: workspaceSnapshot, name: objectName(), parse: parseWorkspaceSnapshotSpec }, props)

@@ -2,19 +2,25 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import type { SpecProblem } from '../api/spec-problem.ts'
-import { parseWorkspaceSpec, type WorkspaceSpec, workspace } from '../api/workspace.ts'
+import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm, workspace } from '../api/workspace.ts'
+import { imagesOfApp } from './app-problems.ts'
+import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { labProblems } from './lab-problems.ts'
-import { type AuthorsWords, labRemarks } from './lab-remarks.ts'
+import { type AuthorsWords, endRemarks, type LabRemark, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
+import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
+import { freeId, notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
+import { nearestTo } from './nearest-name.ts'
 import type { AuthoredImage } from './node-problems.ts'
+import { plainValue } from './plain-values.ts'
 import type { WorkspaceServicePortProps, WorkspaceServiceProps, WorkspaceSpecInput } from './spec-props.ts'
-import type { AuthorWarning } from './warnings.ts'
+import { timeOfSynth } from './warnings.ts'
 
 /** What a lab is: fields of the spec of a Workspace, beside the parts that are added. */
 export interface WorkspaceProps extends WorkspaceSpecInput {
@@ -49,6 +55,15 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
  *
  * `connect` and the like throw where they are called. All else that the API server would refuse is reported when the app is rendered, with all other problems of
  * the app. What no word here says is said with `patch`, and what no check knows with `addJsonPatch`.
+ * @example
+ * ```ts
+ * import { Workspace } from '@open-terrain/constructs'
+ *
+ * const lab = new Workspace(chart, 'redblue', { names: 'hosts' })
+ * const office = lab.addNetwork('office', { cidr: '10.20.0.0/24', gateway: 1 })
+ * lab.addContainers('router').connect(office, 1).add('frr', { image: 'registry.example.com/frr:10' })
+ * lab.addVm('desktop', { image: 'debian-13', cpu: 2, memory: '4Gi' }).connect(office, 11)
+ * ```
  */
 export class Workspace extends AuthoredObject {
   readonly #written: Lists
@@ -79,27 +94,32 @@ export class Workspace extends AuthoredObject {
 
   /** Adds a network, which no other lab reaches. */
   addNetwork(name: string, props: LabNetworkProps = {}): LabNetwork {
-    return this.#added(this.#networks, new LabNetwork(this, name, props))
+    this.#requireFree('networks', name, { what: 'a network', hidden: this.addNetwork })
+    return this.#added(this.#networks, new LabNetwork(this, name, props), this.addNetwork)
   }
 
   /** Adds a virtual machine. Without `connect` it is on the pod network, with DHCP. */
   addVm(name: string, props: LabVmProps): LabVm {
-    return this.#added(this.#vms, new LabVm(this, name, props))
+    this.#requireFree('vms', name, { what: 'a machine', hidden: this.addVm })
+    return this.#added(this.#vms, new LabVm(this, name, props), this.addVm)
   }
 
   /** Adds containers that share one host name and its interfaces. */
   addContainers(name: string, props: LabContainersProps = {}): LabContainers {
-    return this.#added(this.#containers, new LabContainers(this, name, props))
+    this.#requireFree('containerClusters', name, { what: 'a member with containers', hidden: this.addContainers })
+    return this.#added(this.#containers, new LabContainers(this, name, props), this.addContainers)
   }
 
   /** Adds a volume, which containers mount and machines have as a disk. */
   addVolume(name: string, props: LabVolumeProps): LabVolume {
-    return this.#added(this.#volumes, new LabVolume(this, name, props))
+    this.#requireFree('volumes', name, { what: 'a volume', hidden: this.addVolume })
+    return this.#added(this.#volumes, new LabVolume(this, name, props), this.addVolume)
   }
 
   /** Adds a Secret that the operator makes in the namespace of the lab. */
   addSecret(name: string, props: LabSecretProps): LabSecret {
-    return this.#added(this.#secrets, new LabSecret(this, name, props))
+    this.#requireFree('secrets', name, { what: 'a Secret', hidden: this.addSecret })
+    return this.#added(this.#secrets, new LabSecret(this, name, props), this.addSecret)
   }
 
   /** Adds a Service: ports of a member that are reached from outside of the lab, over the pod network. */
@@ -129,7 +149,10 @@ export class Workspace extends AuthoredObject {
       return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
     const added = this.#vms.flatMap((vm) => vm.imageTemplate() ?? [])
-    return [...claims, ...added].map((claim) => ({ namespace: undefined, ...claim }))
+    return [...claims, ...added].map(({ image, settings }) => {
+      const fields = Object.entries(settings).map(([field, value]) => [field, plainValue(value)])
+      return { namespace: undefined, image, settings: Object.fromEntries(fields) }
+    })
   }
 
   /** What the API server accepts, and cannot work. */
@@ -147,17 +170,32 @@ export class Workspace extends AuthoredObject {
       // A machine that was added has no other word for them.
       isPlainTextMeant: (at) => (this.#partAt('vms', at) as LabVm | undefined)?.isPatched === false,
     }
-    return labRemarks(spec as WorkspaceSpec, words).map(({ id, path, name, message }) => {
+    const lab = spec as WorkspaceSpec
+    const told = [...labRemarks(lab, words), ...endRemarks(lab, timeOfSynth()), ...this.#imageRemarks(lab)]
+    return told.map(({ id, path, name, message }) => {
       const [, list = '', index = ''] = ITEM.exec(path) ?? []
       const part = this.#partAt(list, Number(index))
-      if (part !== undefined) return { at: part, id, message }
+      if (part !== undefined) return { at: part, id, message: inWordsOf(part, message) }
       return { at: this, id, message: name === undefined ? message : `${path} (${name}): ${message}` }
     })
   }
 
+  /** A text may be anything. Beside a program that makes images, it is mostly one of those. */
+  #imageRemarks({ vms = [] }: WorkspaceSpec): LabRemark[] {
+    const { isMaker, names } = imagesOfApp(this.node.root)
+    if (!isMaker) return []
+    return vms.flatMap((vm, at) => {
+      const part = this.#partAt('vms', at) as LabVm | undefined
+      const written = part !== undefined && !part.isPatched ? part.imageTexts() : imageNamesOf(vm)
+      const unknown = [...new Set(written)].filter((one) => !names.has(one))
+      const path = `spec.vms[${at}]`
+      return unknown.map((image) => ({ id: 'UnknownImage', path, name: vm.name, message: unknownImage(image, names) }))
+    })
+  }
+
   /** The fields of the spec with the parts that were added. */
-  protected override writtenSpec(): unknown {
-    const written = super.writtenSpec()
+  protected override givenSpec(): unknown {
+    const written = super.givenSpec()
     this.#problems = []
     if (typeof written !== 'object' || written === null) return written
     return this.#patches.reduce<unknown>(withPatch, { ...written, ...this.#lists() })
@@ -172,7 +210,15 @@ export class Workspace extends AuthoredObject {
   protected override placeOf(field: string): string {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))
-    return part === undefined ? field : `${part.node.path}: ${field}`
+    return part === undefined ? field : `${part.node.path}: ${placeInWordsOf(part, field)}`
+  }
+
+  /** A problem of a part that was added is told in the words that added it. */
+  protected override sentenceOf(field: string, message: string): string {
+    const [, list = '', index = ''] = ITEM.exec(field) ?? []
+    const part = this.#partAt(list, Number(index))
+    if (part !== undefined) return inWordsOf(part, message)
+    return this.#vms.length + this.#containers.length === 0 ? message : inWords(message)
   }
 
   /** Returns the construct that was added for an item of a list of the spec. */
@@ -190,7 +236,13 @@ export class Workspace extends AuthoredObject {
     return added[list]?.[index - (Array.isArray(written) ? written.length : 0)]
   }
 
-  #added<Part>(parts: Part[], part: Part): Part {
+  #requireFree(list: string, name: string, wanted: { readonly what: string; readonly hidden: unknown }): void {
+    freeId(this, `${list}.${name}`, { name, ...wanted })
+  }
+
+  /** @param hidden the function that authors call */
+  #added<Part extends IConstruct>(parts: Part[], part: Part, hidden: unknown): Part {
+    notePlace(part, hidden)
     parts.push(part)
     return part
   }
@@ -225,6 +277,18 @@ export class Workspace extends AuthoredObject {
       ...joined('services', services, this.#services),
     }
   }
+}
+
+/** Images that the operator does not make for the machine itself. */
+function imageNamesOf({ backingVMDiskImage, vmDiskImageTemplate, disks = [] }: WorkspaceVm): string[] {
+  const root = vmDiskImageTemplate === undefined ? [backingVMDiskImage] : []
+  return [...root, ...disks.flatMap((disk) => disk.backingVMDiskImage ?? [])]
+}
+
+function unknownImage(image: string, names: ReadonlySet<string>): string {
+  const near = nearestTo(image, [...names])
+  const meant = near === undefined ? '' : `, such as ${near}`
+  return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or write VMDiskImage.fromName('${image}') if something else makes it`
 }
 
 /** A list as it was written, with what was added after it. What is no list is a problem that the schema reports. */

@@ -43,7 +43,8 @@ export interface DataSync extends KubeObject {
 export const WORKSPACE: ResourceType = workspace
 
 export interface Workspace extends KubeObject {
-  readonly spec: WorkspaceSpecInput
+  /** As it is stored. */
+  readonly spec: WorkspaceSpecInput & { readonly expiresAt?: string; readonly lifetime?: string }
   readonly status?: WorkspaceStatus
 }
 

@@ -1,0 +1,55 @@
+import { VIRTUAL_MACHINE_REASON_HELP } from '../api/virtual-machine-reasons.ts'
+
+const ofMachine = (reason: keyof typeof VIRTUAL_MACHINE_REASON_HELP) => VIRTUAL_MACHINE_REASON_HELP[reason].meaning
+
+/** What each warning is about, by the id that authors acknowledge. `npm run gen` makes the list of the docs of it. */
+export const WARNINGS = {
+  AliasUnused: 'Aliases that nobody gets, or that others have too.',
+  AnsibleUnused: 'Words for the player of roles, where no machine has roles.',
+  DeadAddress: 'A gateway, next hop or name server that no member has, or only one that is not deployed.',
+  DefaultRouteLeftOut: 'A port of the node takes the default route of the networks from containers.',
+  DiskSmallerThanImage: ofMachine('DiskSmallerThanImage'),
+  EndIsOver: 'An expiresAt that was over when the app was rendered: the lab is off, or deleted, at once.',
+  FileUnreadable: 'A file whose mode does not let the user of its container read it.',
+  GroupsOfImage: ofMachine('GroupsOfImage'),
+  HostnameTaken: 'A host name of containers that is the name of another member.',
+  LoginRenamed: ofMachine('LoginRenamed'),
+  NameserversLeftOut: 'More name servers than containers can have.',
+  NamesUnused: 'Names of members that nobody gets.',
+  NetworkAttached: 'Words for a network that somebody else defines.',
+  NetworksOverlap: 'Two networks with common addresses.',
+  NoLogin: ofMachine('NoLogin'),
+  NoNetwork: 'A member of a lab with networks that is on none of them, and so on the network of all pods.',
+  NoSuchNodeLabel: ofMachine('NoSuchNodeLabel'),
+  NotWaitedFor: 'A member to wait for that is not deployed.',
+  PasswordInEnvironment: 'A text as a variable of a container whose name is that of a password.',
+  PasswordInVariables: 'A text as a variable of a role whose name is that of a password.',
+  PasswordLocked: ofMachine('PasswordLocked'),
+  PathInFolder: 'A path of a container in a folder that is read-only.',
+  PlainTextPassword:
+    'A plain_text_passwd in fields that are written as in YAML. In addVm, plainText is the word for it.',
+  PodNetworkName: 'A network with the name of the pod network.',
+  RepliesLost: 'Clients or probes that get no reply, since it leaves by the default route of a network.',
+  RouteUnused: 'A route that members do not get, or that another one comes before.',
+  SecretKeyNotMade: 'A key of a Secret whose other keys the operator makes.',
+  ServiceUnanswered: 'A service for a member that is not deployed.',
+  TooSmallForIpv6: 'An mtu with which there is no IPv6.',
+  TunnelUnusable: 'A tunnel device without the capability that it needs.',
+  UnknownImage: 'An image by a text that no object of the app makes, although the app makes images.',
+  UnknownWarning: 'An acknowledged id that no warning has.',
+  UntaggedImage: 'A container image without a tag, or with latest.',
+  UserDataOverridden: ofMachine('UserDataOverridden'),
+  UserDataUnreadable: ofMachine('UserDataUnreadable'),
+  VolumeShared: 'A volume that several write to at once.',
+  VolumeUnused: 'A volume that nobody mounts.',
+  WindowsGuest: ofMachine('WindowsGuest'),
+} satisfies Readonly<Record<string, string>>
+
+/** What a warning of this package is about. */
+export type WarningId = keyof typeof WARNINGS
+
+export const WARNING_IDS = Object.keys(WARNINGS) as readonly WarningId[]
+
+export function isWarningId(id: string): id is WarningId {
+  return Object.hasOwn(WARNINGS, id)
+}
