@@ -6,6 +6,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
 import { DRAWINGS, type Drawing, drawLab, drawManifest } from './draw-lab.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { addExplainCommands } from './explain-commands.ts'
 import { extendLabs } from './extend-labs.ts'
 import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
@@ -100,6 +101,8 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
         return EXIT_CODES.done
       }),
     )
+
+  addExplainCommands(program, connected, surroundings)
 
   /** A command that does something with labs. */
   const verb = (name: string, description: string) =>

@@ -1,0 +1,54 @@
+import { OPERATOR_NAMESPACE } from '@open-terrain/constructs/operator'
+import { type Command, Option } from 'commander'
+import type { KubeClient } from '../operator/kube/kube-client.ts'
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
+import { QUEUE_FORMS, type QueueForm, showQueue, watchQueue } from './queue/show-queue.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Runs the work of a command with a client, which is closed afterwards. */
+export type Connecting = (work: (client: KubeClient) => Promise<ExitCode>) => Promise<void>
+
+interface QueueFlags {
+  readonly namespace?: string
+  readonly operatorNamespace: string
+  readonly output: QueueForm
+  readonly all?: boolean
+  readonly watch?: boolean
+}
+
+/** Adds the commands that look and explain, and change nothing. */
+export function addExplainCommands(program: Command, connected: Connecting, surroundings: Surroundings): void {
+  const { clock, print } = surroundings
+
+  program
+    .command('queue')
+    .description(
+      'the queue of downloads: who has the slots, who waits for one in which place, who waits for something else, and what for',
+    )
+    .option('-n, --namespace <name>', 'images of this namespace alone; default: all')
+    .option('-w, --watch', 'go on and show each change, until Ctrl-C')
+    .option('--all', 'all rows; default: 20 of each table')
+    .addOption(operatorNamespaceOption())
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(QUEUE_FORMS).default('table'))
+    .addHelpText('after', '\nExamples:\n  ot queue\n  ot queue -w\n  ot queue -o json')
+    .action(({ watch, all, ...flags }: QueueFlags) =>
+      connected(async (client) => {
+        const options = { ...flags, isAll: all === true }
+        if (watch === true) await watchQueue({ ...surroundings, client }, options, untilInterrupted(surroundings))
+        else print(await showQueue(client, options, clock.now()))
+        return EXIT_CODES.done
+      }),
+    )
+}
+
+/** Returns the option that says where the operator, its policy and the ledger of slots are. */
+function operatorNamespaceOption(): Option {
+  return new Option('--operator-namespace <name>', 'where the operator is')
+    .env('OPERATOR_NAMESPACE')
+    .default(OPERATOR_NAMESPACE)
+}
+
+/** Returns when a command that goes on by itself is to end. */
+export function untilInterrupted({ interrupted }: Pick<Surroundings, 'interrupted'>): AbortSignal {
+  return interrupted?.() ?? new AbortController().signal
+}
