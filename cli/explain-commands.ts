@@ -4,6 +4,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { QUEUE_FORMS, type QueueForm, showQueue, watchQueue } from './queue/show-queue.ts'
 import type { Surroundings } from './surroundings.ts'
+import { showWhy, WHY_FORMS, type WhyForm } from './why/show-why.ts'
 
 /** Runs the work of a command with a client, which is closed afterwards. */
 export type Connecting = (work: (client: KubeClient) => Promise<ExitCode>) => Promise<void>
@@ -39,6 +40,32 @@ export function addExplainCommands(program: Command, connected: Connecting, surr
         return EXIT_CODES.done
       }),
     )
+
+  program
+    .command('why <object> [name]')
+    .description(
+      'why something is as it is: the chain from a lab, machine, image, DataSync or snapshot to its causes, and what to do about them',
+    )
+    .option('-n, --namespace <name>', 'where the object is; default: wherever the only one of that name is')
+    .addOption(operatorNamespaceOption())
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(WHY_FORMS).default('text'))
+    .addHelpText(
+      'after',
+      '\nThe object is KIND/NAME, KIND NAME, or the name of a lab. Kinds are those of kubectl: otws, otvm, vmdi, dsync, otwss.' +
+        '\n\nExamples:\n  ot why lab-035\n  ot why otvm/router -n lab-035\n  ot why vmdi kali',
+    )
+    .action((object: string, name: string | undefined, flags: WhyFlags) =>
+      connected(async (client) => {
+        print(await showWhy(client, { ...flags, words: name === undefined ? [object] : [object, name] }, clock.now()))
+        return EXIT_CODES.done
+      }),
+    )
+}
+
+interface WhyFlags {
+  readonly namespace?: string
+  readonly operatorNamespace: string
+  readonly output: WhyForm
 }
 
 /** Returns the option that says where the operator, its policy and the ledger of slots are. */
