@@ -4,6 +4,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { QUEUE_FORMS, type QueueForm, showQueue, watchQueue } from './queue/show-queue.ts'
 import type { Surroundings } from './surroundings.ts'
+import { showTree, TREE_FORMS, type TreeForm } from './tree/show-tree.ts'
 import { showWhy, WHY_FORMS, type WhyForm } from './why/show-why.ts'
 
 /** Runs the work of a command with a client, which is closed afterwards. */
@@ -57,6 +58,18 @@ export function addExplainCommands(program: Command, connected: Connecting, surr
     .action((object: string, name: string | undefined, flags: WhyFlags) =>
       connected(async (client) => {
         print(await showWhy(client, { ...flags, words: name === undefined ? [object] : [object, name] }, clock.now()))
+        return EXIT_CODES.done
+      }),
+    )
+
+  program
+    .command('tree <lab>')
+    .description('the objects of a lab as a tree, down to pods and claims, each with its state, and the images that it names')
+    .addOption(new Option('-o, --output <form>', 'how to print it').choices(TREE_FORMS).default('table'))
+    .addHelpText('after', '\nExamples:\n  ot tree lab-035\n  ot tree lab-035 -o json')
+    .action((lab: string, { output }: { readonly output: TreeForm }) =>
+      connected(async (client) => {
+        print(await showTree(client, lab, output))
         return EXIT_CODES.done
       }),
     )

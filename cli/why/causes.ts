@@ -53,18 +53,36 @@ function rootsOf(link: StoryLink, ancestors: readonly StoryLink[]): readonly (re
 
 function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place): Cause {
   const [link] = path as readonly [StoryLink, ...StoryLink[]]
+  const whole = labOfSecrets(path)
+  if (whole !== undefined) return causeAt([whole], { operatorNamespace })
   // A neighbour's object has no remedy. That of the object which waits for it has.
-  const told = path.find(({ help, commands }) => help !== undefined || commands !== undefined) ?? link
+  const at = path.findIndex(({ help, commands }) => help !== undefined || commands !== undefined)
+  const told = path[at] ?? link
+  const message = path.slice(0, at + 1).find((one) => hasCommand(one.message))?.message ?? link.message ?? ''
   const subject = told.subject ?? told.about
   const of = path.find(({ about }) => about.kind === 'Workspace')?.about.name ?? lab
-  const message = path.map((one) => one.message).find((one) => hasCommand(one)) ?? link.message ?? ''
+  const looked = link.about.group === undefined ? subject : link.about
+  const place = { subject, looked, operatorNamespace, lab: of }
   return {
     about: link.about,
-    ...{ phase: link.phase, reason: link.reason ?? told.reason, message: link.message ?? told.message },
+    ...{ phase: link.phase, reason: link.reason, message: link.message ?? told.message },
     ...{ meaning: told.help?.meaning, remedy: told.help?.remedy },
     isQuiet: told.help !== undefined && isQuiet(told.help),
-    commands: told.commands ?? remedyCommands(told.help, message, { subject, operatorNamespace, lab: of }),
+    commands: told.commands ?? remedyCommands(told.help, message, place),
   }
+}
+
+/** Reasons of a member of a lab that waits for a Secret or a ConfigMap. */
+const OF_SECRETS: ReadonlySet<string | undefined> = new Set([
+  ...['SecretMissing', 'ConfigMapMissing', 'MissingPasswordSecret', 'MissingUserDataSecret'],
+])
+
+/** Returns the lab that says it of all of its members, with one command for all that is missing. */
+function labOfSecrets([link, ...ancestors]: readonly StoryLink[]): StoryLink | undefined {
+  if (!OF_SECRETS.has(link?.reason) || link?.about.kind === 'VMDiskImage') return undefined
+  return ancestors.find(({ about, reason, message }) => {
+    return about.kind === 'Workspace' && OF_SECRETS.has(reason) && hasCommand(message)
+  })
 }
 
 function hasCommand(message: string | undefined): boolean {
@@ -77,7 +95,7 @@ export function warningsIn(first: StoryLink, place: Place): readonly Warning[] {
   for (const link of linksOf(first)) {
     for (const note of link.notes ?? []) {
       const help: ReasonHelp | undefined = helpOf(link.about.kind, note.reason)
-      const commands = remedyCommands(help, note.message, { ...place, subject: link.about })
+      const commands = remedyCommands(help, note.message, { ...place, subject: link.about, looked: link.about })
       const { about } = link
       const warning = { ...note, about, remedy: help?.remedy, isQuiet: help !== undefined && isQuiet(help), commands }
       warnings.set(JSON.stringify([note.reason, note.message]), warning)

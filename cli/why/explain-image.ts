@@ -78,7 +78,8 @@ const FOLLOWED: Readonly<Record<string, Follow>> = {
 export async function explainImage(image: ImageObject, telling: Telling): Promise<StoryLink> {
   const own = ownLink(image)
   if (own.isWell) return own
-  const follow = FOLLOWED[image.status?.reason ?? '']
+  const { phase, reason = '' } = image.status ?? {}
+  const follow = FOLLOWED[reason] ?? (phase === PHASES.Failed ? attemptLinks : undefined)
   const because = [...(await notSeenLinks(image, telling)), ...((await follow?.(image, telling)) ?? [])]
   return { ...own, because }
 }

@@ -10,13 +10,14 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { notSeenLinks } from './explain-operator.ts'
-import { isUnseen } from './reader.ts'
+import { isUnseen, type Unseen } from './reader.ts'
 import {
   conditionIn,
   neighbourLink,
   type OwnObject,
   ownLink,
   type StoryLink,
+  type Subject,
   type Telling,
   unseenLink,
 } from './story.ts'
@@ -72,51 +73,58 @@ async function secretLinks({ metadata, status }: MachineObject, { reader }: Tell
   )
 }
 
+/** Of a lab, everything of a kind is listed once for all of its machines. A namespace of machines alone may have thousands. */
+async function partsNamed(
+  type: ResourceType,
+  { metadata }: MachineObject,
+  reader: Telling['reader'],
+): Promise<readonly KubeObject[] | Unseen> {
+  const { namespace = '', uid = '', labels = {} } = metadata
+  const isOfLab = labels[LABELS.workspaceUid] !== undefined
+  const labelSelector = isOfLab ? LABELS.vmUid : `${LABELS.vmUid}=${uid}`
+  const found = await reader.list(type, { namespace, labelSelector })
+  return isUnseen(found) ? found : found.filter((one) => one.metadata.labels?.[LABELS.vmUid] === uid)
+}
+
 /** Returns the disks that are not complete, each with its claim. */
-async function diskLinks({ metadata }: MachineObject, { reader }: Telling): Promise<readonly StoryLink[]> {
-  const { namespace = '', uid } = metadata
-  const labelSelector = `${LABELS.vmUid}=${uid}`
+async function diskLinks(machine: MachineObject, { reader }: Telling): Promise<readonly StoryLink[]> {
+  const { namespace } = machine.metadata
   const [disks, claims] = await Promise.all([
-    reader.list(DATA_VOLUME, { namespace, labelSelector }),
-    reader.list(PERSISTENT_VOLUME_CLAIM, { namespace, labelSelector }),
+    partsNamed(DATA_VOLUME, machine, reader),
+    partsNamed(PERSISTENT_VOLUME_CLAIM, machine, reader),
   ])
   if (isUnseen(disks)) return [unseenLink({ kind: DATA_VOLUME.kind, namespace, name: 'of the machine' }, disks.unseen)]
   const open = disks.filter((disk) => (disk as OwnObject).status?.phase !== 'Succeeded')
   return open.map((disk) => {
     const link = neighbourLink(disk)
     const claim = isUnseen(claims) ? undefined : claims.find((one) => one.metadata.name === disk.metadata.name)
-    return {
-      ...link,
-      because: link.isWell || claim === undefined ? [] : [neighbourLink(claim)].filter(({ isWell }) => !isWell),
-    }
+    const isSilent = link.isWell || claim === undefined
+    return { ...link, because: isSilent ? [] : [neighbourLink(claim)].filter(({ isWell }) => !isWell) }
   })
 }
 
 /** Returns what KubeVirt makes of the machine: its VirtualMachine, the instance of that, and its pod. */
-async function guestLinks({ metadata }: MachineObject, { reader }: Telling): Promise<readonly StoryLink[]> {
-  const { namespace = '', name, uid } = metadata
-  const [machine, instance, pods] = await Promise.all([
-    reader.get(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name }),
-    reader.get(VIRTUAL_MACHINE_INSTANCE, { namespace, name }),
-    reader.list(POD, { namespace, labelSelector: `${LABELS.vmUid}=${uid}` }),
-  ])
-  const podLinks = isUnseen(pods)
-    ? [unseenLink({ kind: POD.kind, namespace, name: 'of the machine' }, pods.unseen)]
-    : pods.map((pod) => neighbourLink(pod)).filter(({ isWell }) => !isWell)
-  const instances = partLink(VIRTUAL_MACHINE_INSTANCE, { namespace, name }, instance, podLinks)
-  return partLink(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name }, machine, instances.length > 0 ? instances : podLinks)
+async function guestLinks(machine: MachineObject, { reader }: Telling): Promise<readonly StoryLink[]> {
+  const [machines, instances, pods] = await Promise.all(
+    [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, POD].map((type) => partsNamed(type, machine, reader)),
+  )
+  const key = { namespace: machine.metadata.namespace, name: machine.metadata.name }
+  return layer(
+    KUBEVIRT_VIRTUAL_MACHINE,
+    key,
+    machines,
+    layer(VIRTUAL_MACHINE_INSTANCE, key, instances, layer(POD, key, pods, [])),
+  )
 }
 
-/** A part that is well and has nothing behind it says nothing. */
-function partLink(
-  type: ResourceType,
-  key: { readonly namespace: string; readonly name: string },
-  found: KubeObject | { readonly unseen: string } | undefined,
+/** Returns the objects that are not well, each with what is behind it. What is well says nothing, and what is behind it may. */
+function layer(
+  { kind, group }: ResourceType,
+  key: Pick<Subject, 'namespace' | 'name'>,
+  found: readonly KubeObject[] | Unseen = [],
   because: readonly StoryLink[],
 ): readonly StoryLink[] {
-  if (found === undefined) return because
-  if (isUnseen(found)) return [unseenLink({ kind: type.kind, group: type.group, ...key }, found.unseen), ...because]
-  const link = neighbourLink(found, because)
-  if (!link.isWell) return [link]
-  return because
+  if (isUnseen(found)) return [unseenLink({ kind, group, ...key }, found.unseen), ...because]
+  const links = found.map((one) => neighbourLink(one, because)).filter(({ isWell }) => !isWell)
+  return links.length > 0 ? links : because
 }

@@ -43,7 +43,7 @@ export async function explainWorkspace(lab: WorkspaceObject, telling: Telling): 
   const open = (lab.status?.components ?? []).filter(({ phase }) => phase !== 'Ready')
   // What has failed comes first: it does not go on by itself.
   const inOrder = [...open.filter(({ phase }) => phase === 'Failed'), ...open.filter(({ phase }) => phase !== 'Failed')]
-  const causes = inOrder.filter(({ reason }) => !WAITS_FOR_OTHERS.has(reason))
+  const causes = inOrder.filter(({ kind, reason }) => kind === 'Image' || !WAITS_FOR_OTHERS.has(reason))
   const followed = (causes.length > 0 ? causes : inOrder).slice(0, FOLLOWED_MAX)
   const rest = open.filter((one) => !followed.includes(one))
   const part = new LabParts(lab, telling)
