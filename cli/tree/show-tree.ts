@@ -117,9 +117,11 @@ class Grower {
     }
   }
 
-  /** Returns what hangs below an object. */
+  /** Returns what hangs below an object, each thing once: anybody may write owners in a circle. */
   below(object: KubeObject): readonly TreeNode[] {
-    const children = this.#byOwner.get(object.metadata.uid ?? '') ?? []
+    const { uid = '' } = object.metadata
+    const children = this.#byOwner.get(uid) ?? []
+    this.#byOwner.delete(uid)
     const images = isMachine(object) ? imageKeysOf(object).flatMap((key) => this.#image(key)) : []
     return [...images, ...this.#inOrder(children).map((child) => nodeOf(child, this.below(child)))]
   }
