@@ -6,7 +6,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
 import { DRAWINGS, type Drawing, drawLab, drawManifest } from './draw-lab.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { addExplainCommands } from './explain-commands.ts'
+import { addExplainCommands, untilInterrupted } from './explain-commands.ts'
 import { extendLabs } from './extend-labs.ts'
 import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
@@ -16,9 +16,15 @@ import { restoreLab } from './restore-lab.ts'
 import { OUTPUTS, type Output, showLabs } from './show-labs.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
 import { switchLabs } from './switch-labs.ts'
+import { watchLabs } from './watch-labs.ts'
 
 interface Selecting {
   readonly selector?: string
+}
+
+interface LabsFlags extends Selecting {
+  readonly output: Output
+  readonly watch?: boolean
 }
 
 interface VerbFlags extends Selecting {
@@ -70,7 +76,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
-      'Looks at labs of Open Terrain, draws them, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
+      'Looks at labs of Open Terrain and at the queue of their images, says why something is as it is, draws labs, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
     )
     .option('--kubeconfig <file>', 'default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
@@ -93,10 +99,15 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .description('labs at a glance: all, those that are named, or those of a class')
     .option(...SELECTOR)
     .addOption(new Option('-o, --output <form>', 'how to print them').choices(OUTPUTS).default('table'))
-    .addHelpText('after', '\nExamples:\n  ot labs -l course=net-1\n  ot labs -l course=net-1 -o name')
-    .action((names: string[], { selector, output }: Selecting & { readonly output: Output }) =>
+    .option('-w, --watch', 'go on and show each change, until Ctrl-C')
+    .addHelpText('after', '\nExamples:\n  ot labs -l course=net-1\n  ot labs -l course=net-1 -w\n  ot labs -l course=net-1 -o name')
+    .action((names: string[], { selector, output, watch }: LabsFlags) =>
       connected(async (client) => {
         const choice = { names, ...(selector !== undefined && { selector }) }
+        if (watch === true) {
+          await watchLabs({ ...surroundings, client }, choice, output, untilInterrupted(surroundings))
+          return EXIT_CODES.done
+        }
         print(await showLabs(client, choice, output, surroundings.clock.now()))
         return EXIT_CODES.done
       }),
