@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import {
+  claimName,
   POLICY_DEFAULTS,
   POLICY_NAME,
   parsePolicy,
@@ -159,12 +160,10 @@ class LabParts {
   }
 
   async #claim(volume: string): Promise<readonly StoryLink[]> {
-    const claim = await this.#telling.reader.get(PERSISTENT_VOLUME_CLAIM, { namespace: this.#namespace, name: volume })
+    const key = { namespace: this.#namespace, name: claimName(volume) }
+    const claim = await this.#telling.reader.get(PERSISTENT_VOLUME_CLAIM, key)
     if (claim === undefined) return []
-    if (isUnseen(claim))
-      return [
-        unseenLink({ kind: PERSISTENT_VOLUME_CLAIM.kind, namespace: this.#namespace, name: volume }, claim.unseen),
-      ]
+    if (isUnseen(claim)) return [unseenLink({ kind: PERSISTENT_VOLUME_CLAIM.kind, ...key }, claim.unseen)]
     return [neighbourLink(claim)].filter(({ isWell }) => !isWell)
   }
 }
