@@ -8,6 +8,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/labs.ts')).defineLabs,
   },
   {
+    usage: 'queue',
+    description:
+      'the queue of downloads: who has the slots, who waits for one in which place, who waits for something else, and what for',
+    load: async () => (await import('./commands/queue.ts')).defineQueue,
+  },
+  {
+    usage: 'why <object> [name]',
+    description:
+      'why something is as it is: the chain from a lab, machine, image, DataSync or snapshot to its causes, and what to do about them',
+    load: async () => (await import('./commands/why.ts')).defineWhy,
+  },
+  {
+    usage: 'tree <lab>',
+    description:
+      'the objects of a lab as a tree, down to pods and claims, each with its state, and the images that it names',
+    load: async () => (await import('./commands/tree.ts')).defineTree,
+  },
+  {
     usage: 'stop [name...]',
     description: 'switches labs off: guests and containers are shut down; disks, volumes and addresses stay',
     load: async () => (await import('./commands/power.ts')).defineStop,

@@ -28,7 +28,7 @@ export async function labsOf(client: KubeClient, choice: LabChoice): Promise<rea
   checkChoice(choice)
   if (names.length === 0) {
     const labs: Lab[] = []
-    const listing = { project: lean, ...(selector !== undefined && { labelSelector: selector }) }
+    const listing = { project: leanLab, ...(selector !== undefined && { labelSelector: selector }) }
     for await (const lab of listAll(client, workspace, listing)) labs.push(lab)
     if (labs.length === 0) throw new CommandError('notFound', nothingFor(selector))
     return labs.toSorted((a, b) => compareTexts(a.metadata.name, b.metadata.name))
@@ -43,7 +43,7 @@ export async function labsOf(client: KubeClient, choice: LabChoice): Promise<rea
 /** Returns one lab as it is now. */
 export async function findLab(client: KubeClient, name: string): Promise<Lab | undefined> {
   const lab = await find(client, workspace, { name })
-  return lab === undefined ? undefined : lean(lab)
+  return lab === undefined ? undefined : leanLab(lab)
 }
 
 /** Changes fields of the spec of a lab. @param text what to tell people if that is done */
@@ -83,7 +83,7 @@ function nothingFor(selector: string | undefined): string {
 }
 
 /** Returns what commands need of a lab, which may say a megabyte. */
-function lean(object: KubeObject): Lab {
+export function leanLab(object: KubeObject): Lab {
   const { apiVersion, kind, metadata, spec, status } = object as Lab
   const { components: _all, ...rest } = status ?? {}
   const { powerState } = spec ?? {}

@@ -15,8 +15,19 @@ process.exitCode = await runOt(process.argv.slice(2), {
   print: (words) => process.stdout.write(words),
   tell: (words) => process.stderr.write(words),
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+  screen: process.stdout.isTTY ? () => ({ columns: process.stdout.columns, rows: process.stdout.rows }) : undefined,
+  interrupted,
   connect,
 })
+
+/** `ot queue -w | head` ends when head does. */
+function interrupted(): AbortSignal {
+  const controller = new AbortController()
+  process.once('SIGINT', () => controller.abort())
+  process.once('SIGTERM', () => controller.abort())
+  process.stdout.on('error', () => controller.abort())
+  return controller.signal
+}
 
 async function connect({ kubeconfig, context }: ClusterChoice) {
   const [{ Connection }, { HttpKubeClient }] = await Promise.all([

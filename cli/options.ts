@@ -1,4 +1,4 @@
-import { parseDuration } from '@open-terrain/constructs/operator'
+import { OPERATOR_NAMESPACE, parseDuration } from '@open-terrain/constructs/operator'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { fromTime } from '../operator/base/time.ts'
 import { confirm } from './confirm.ts'
@@ -72,6 +72,18 @@ export async function confirmAll(
   { all, yes }: Pick<SelectionFlags, 'all' | 'yes'>,
 ): Promise<void> {
   if (all === true && yes !== true) await confirm(surroundings, `${verb} all labs of the cluster?`)
+}
+
+/** Returns the option that says where the operator, its policy and the ledger of slots are. */
+export function operatorNamespaceOption(): Option {
+  return new Option('--operator-namespace <name>', 'where the operator is')
+    .env('OPERATOR_NAMESPACE')
+    .default(OPERATOR_NAMESPACE)
+}
+
+/** Returns when a command that goes on by itself is to end. */
+export function untilInterrupted({ interrupted }: Pick<Surroundings, 'interrupted'>): AbortSignal {
+  return interrupted?.() ?? new AbortController().signal
 }
 
 /** Parses an option that may be repeated. */

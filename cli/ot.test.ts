@@ -91,6 +91,9 @@ describe('ot labs', () => {
         'lab-3   Provisioning   WaitingForImages                      Image kali (Syncing)          3h',
         '',
         '3 labs: 2 Ready (1 off), 1 Provisioning',
+        'waiting for Image kali (Syncing): lab-3',
+        'with outdated machines: 1',
+        'next to end: lab-1, in 2d',
         '',
       ].join('\n'),
     )

@@ -14,7 +14,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
-      'Looks at labs of Open Terrain, draws them, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
+      'Looks at labs of Open Terrain and at the queue of their images, says why something is as it is, draws labs, switches them on and off, extends them, and sets them back, with the rights of the caller. Also: kubectl ot',
     )
     .option('--kubeconfig <file>', 'default: $KUBECONFIG, else ~/.kube/config')
     .option('--context <name>', 'context of the kubeconfig; default: the current one')

@@ -1,7 +1,8 @@
 import type { PowerState } from '@open-terrain/constructs/operator'
+import { firstFew } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { type Lab, type LabChoice, labsOf } from './labs.ts'
-import { shortDuration, tableOf } from './table.ts'
+import { shortDuration, shown, tableOf } from './table.ts'
 
 export const OUTPUTS = ['table', 'wide', 'json', 'name'] as const
 export type Output = (typeof OUTPUTS)[number]
@@ -30,7 +31,11 @@ interface LabRow {
 /** Returns labs at a glance, as text for standard output. Throws CommandError and ApiError. */
 export async function showLabs(client: KubeClient, choice: LabChoice, output: Output, now: number): Promise<string> {
   const isAll = choice.names.length === 0 && choice.selector === undefined
-  const labs = await labsOf(client, { ...choice, all: isAll })
+  return labsText(await labsOf(client, { ...choice, all: isAll }), output, now)
+}
+
+/** Returns labs at a glance as text. */
+export function labsText(labs: readonly Lab[], output: Output, now: number): string {
   const rows = labs.map(rowOf)
   if (output === 'json') return `${JSON.stringify(rows, undefined, 2)}\n`
   if (output === 'name') return rows.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join('')
@@ -47,7 +52,7 @@ export async function showLabs(client: KubeClient, choice: LabChoice, output: Ou
     ...(isWide ? ['MESSAGE'] : []),
   ]
   const cells = rows.map((row) => [...cellsOf(row, now), ...(isWide ? [row.message ?? ''] : [])])
-  return tableOf(headers, cells) + (rows.length > 1 ? `\n${summaryOf(rows)}\n` : '')
+  return tableOf(headers, cells) + (rows.length > 1 ? `\n${glanceAt(rows, now)}` : '')
 }
 
 function rowOf({ metadata, spec, status }: Lab): LabRow {
@@ -74,6 +79,34 @@ function cellsOf(row: LabRow, now: number): string[] {
   const left = expiresAt === undefined ? '' : shortDuration(Date.parse(expiresAt) - now)
   const age = creationTimestamp === undefined ? '' : shortDuration(now - Date.parse(creationTimestamp))
   return [name, phase ?? '', reason ?? '', count, outdated ?? '', waitingFor ?? '', left, age]
+}
+
+/** What labs wait for that the lines below a table name, and labs in one of them. */
+const WAITED_FOR_MAX = 3
+const NAMES_MAX = 5
+
+/** Returns a class at a glance: how many labs are how, what most of them wait for, and which ends next. */
+function glanceAt(rows: readonly LabRow[], now: number): string {
+  const waiting = Map.groupBy(
+    rows.filter(({ waitingFor }) => waitingFor !== undefined),
+    ({ waitingFor = '' }) => waitingFor,
+  )
+  const most = [...waiting].toSorted(([, one], [, other]) => other.length - one.length).slice(0, WAITED_FOR_MAX)
+  const waits = most.map(([what, those]) => {
+    const names = those.map(({ name }) => name)
+    return `waiting for ${what}: ${firstFew(names, NAMES_MAX)}`
+  })
+  const outdated = rows.filter((row) => row.outdated !== undefined).length
+  const next = rows
+    .filter(({ expiresAt = '' }) => Date.parse(expiresAt) > now)
+    .toSorted((one, other) => Date.parse(one.expiresAt ?? '') - Date.parse(other.expiresAt ?? ''))[0]
+  const lines = [
+    summaryOf(rows),
+    ...waits,
+    ...(outdated === 0 ? [] : [`with outdated machines: ${outdated}`]),
+    ...(next === undefined ? [] : [`next to end: ${next.name}, in ${shortDuration(Date.parse(next.expiresAt ?? '') - now)}`]),
+  ]
+  return lines.map((line) => `${shown(line)}\n`).join('')
 }
 
 /** Returns how many labs are in which phase: `40 labs: 38 Ready (3 off), 2 Provisioning`. */

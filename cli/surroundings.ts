@@ -12,6 +12,10 @@ export interface Surroundings {
   readonly print: (text: string) => void
   /** Standard error: progress, and what went wrong. */
   readonly tell: (text: string) => void
+  /** Returns the size of the terminal that standard output is. Undefined: it is none. */
+  readonly screen?: (() => { readonly columns: number; readonly rows: number }) | undefined
+  /** Returns a signal that is aborted when somebody presses Ctrl-C, or nobody reads standard output any more. From then on Ctrl-C ends nothing else. */
+  readonly interrupted?: () => AbortSignal
   /** Asks somebody at a terminal. Undefined: nobody is there. */
   readonly ask: ((question: string) => Promise<string>) | undefined
 }

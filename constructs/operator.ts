@@ -84,7 +84,7 @@ export {
   type RunStrategy,
 } from './api/power-state.ts'
 export { compareQuantities, isSameAmount, parseMilliQuantity, parseQuantity } from './api/quantity.ts'
-export type { ReasonHelp } from './api/reason-help.ts'
+export { quietReasons, type ReasonHelp } from './api/reason-help.ts'
 export { resourceSchema } from './api/resource-schema.ts'
 export { RESOURCES } from './api/resources.ts'
 export { type Condition, dnsLabel, objectName } from './api/shared.ts'

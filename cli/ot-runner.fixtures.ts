@@ -1,0 +1,39 @@
+import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
+import { runOt } from './program.ts'
+
+/** Runs commands against an API server in memory, and keeps what they print. */
+export class OtRunner {
+  readonly client = new ScriptedClient()
+  printed = ''
+  told = ''
+  /** Set: standard output is a terminal of this size. */
+  screen: { readonly columns: number; readonly rows: number } | undefined
+  #interrupted = new AbortController()
+
+  /** Returns how the command ends. */
+  async run(...argv: string[]): Promise<number> {
+    const { client, screen } = this
+    this.#interrupted = new AbortController()
+    return await runOt(argv, {
+      clock: client.clock,
+      readText: async (path) => {
+        throw new Error(`there is no ${path}`)
+      },
+      connect: async () => ({ client, close: async () => undefined }),
+      print: (text) => {
+        this.printed += text
+      },
+      tell: (text) => {
+        this.told += text
+      },
+      ask: undefined,
+      ...(screen !== undefined && { screen: () => screen }),
+      interrupted: () => this.#interrupted.signal,
+    })
+  }
+
+  /** Somebody presses Ctrl-C. */
+  interrupt(): void {
+    this.#interrupted.abort()
+  }
+}

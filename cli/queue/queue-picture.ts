@@ -1,0 +1,192 @@
+import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import { compareTexts } from '../../operator/base/messages.ts'
+import { fromTime } from '../../operator/base/time.ts'
+import { compareTickets } from '../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
+import type { LedgerState } from '../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+
+/** What the queue needs to know of an image. */
+export interface ImageInQueue {
+  /** `<namespace>/<name>`. */
+  readonly key: string
+  readonly uid: string
+  readonly isTerminating: boolean
+  readonly status: Pick<VMDiskImageStatus, (typeof KEPT)[number]>
+}
+
+const KEPT = [
+  ...(['phase', 'reason', 'message', 'ticket', 'queuedAt', 'queuePosition', 'progress', 'startedAt'] as const),
+  ...(['attempt', 'nextRetryTime', 'references'] as const),
+] as const
+
+/** Keeps of an image what the queue needs: there may be ten thousand. */
+export function imageInQueue({ metadata, ...rest }: KubeObject): ImageInQueue {
+  const { status = {} } = rest as { readonly status?: VMDiskImageStatus }
+  const kept = KEPT.filter((field) => status[field] !== undefined).map((field) => [field, status[field]] as const)
+  return {
+    key: keyOf(metadata),
+    uid: metadata.uid ?? '',
+    isTerminating: metadata.deletionTimestamp !== undefined,
+    status: Object.fromEntries(kept),
+  }
+}
+
+/** What was read. */
+export interface QueueFacts {
+  readonly images: Iterable<ImageInQueue>
+  /** Undefined: it is not known, for example because the caller may not read it. */
+  readonly ledger: LedgerState | undefined
+  /** Whether these are all images of the cluster. Otherwise nobody can tell places by their tickets. */
+  readonly isWhole: boolean
+}
+
+/** What waits for an image, or uses it, as its status says. */
+interface Waiters {
+  readonly count: number
+  /** `<kind>/<namespace>/<name>` of the first few. */
+  readonly names: readonly string[]
+}
+
+interface Waiting {
+  readonly image: string
+  /** RFC 3339. */
+  readonly since?: string | undefined
+  readonly for: Waiters
+}
+
+export interface SlotInUse extends Waiting {
+  /** Reason in the status of the image. `Claimed`: nothing is to be seen of the download yet. `Gone`: the image does not exist any more. `Unknown`: it was not listed. */
+  readonly state: string
+  readonly message?: string | undefined
+  readonly attempt?: number | undefined
+  /** Percent of the download, as CDI tells them. */
+  readonly percent?: number | undefined
+  /** Average since the download began. */
+  readonly percentPerMinute?: number | undefined
+  /** If it goes on like that. */
+  readonly secondsLeft?: number | undefined
+}
+
+export interface PlaceInLine extends Waiting {
+  /** 1 is next. Absent: nobody knows. */
+  readonly place?: number | undefined
+}
+
+export interface HeldUp extends Waiting {
+  readonly reason: string
+  readonly message?: string | undefined
+  /** When it goes on by itself, in RFC 3339. */
+  readonly until?: string | undefined
+}
+
+/** The queue, as `ot queue -o json` prints it. */
+export interface QueuePicture {
+  /** Downloads at a time. Absent: not known. */
+  readonly limit?: number | undefined
+  readonly slots: readonly SlotInUse[]
+  /** Images that wait for a slot, in their order. */
+  readonly line: readonly PlaceInLine[]
+  /** Images that wait for something else, and hold up nobody. */
+  readonly heldUp: readonly HeldUp[]
+  /** How many images there are in each phase, Terminating ones aside. */
+  readonly phases: Readonly<Record<string, number>>
+}
+
+/** Reasons of an image that waits for its turn alone. */
+const IN_LINE: ReadonlySet<string | undefined> = new Set(['Queued', 'Paused'])
+const PERCENT = /^(\d+(?:\.\d+)?)%$/
+const MINUTE_MS = 60_000
+
+/** Returns what there is to see of the queue. The order is the operator's own. @param now milliseconds since the epoch */
+export function queuePicture({ images, ledger, isWhole }: QueueFacts, now: number): QueuePicture {
+  const all = [...images]
+  const holders = new Map(ledger?.holders.map((holder) => [holder.uid, holder]))
+  const byUid = new Map(all.map((image) => [image.uid, image]))
+  const held = (ledger?.holders ?? []).map((holder): SlotInUse => {
+    const image = byUid.get(holder.uid)
+    return image === undefined
+      ? {
+          image: keyOf(holder),
+          state: isWhole ? 'Gone' : 'Unknown',
+          attempt: holder.attempt,
+          for: waitersOf(undefined),
+        }
+      : slotOf(image, holder.attempt, now)
+  })
+  const others = all.filter(({ uid }) => !holders.has(uid))
+  const downloading = others.filter(({ status }) => status.phase === 'Syncing')
+  const waiting = others.filter(
+    ({ isTerminating, status: { phase = 'Queued' } }) => !isTerminating && phase === 'Queued',
+  )
+  const inLine = waiting.filter(isInLine).toSorted((one, other) => compareTickets(ticketOf(one), ticketOf(other)))
+  const heldUp = waiting.filter((image) => !isInLine(image)).toSorted((one, other) => compareTexts(one.key, other.key))
+  return {
+    limit: ledger?.limit,
+    slots: [...held, ...downloading.map((image) => slotOf(image, image.status.attempt, now))],
+    line: inLine.map((image, at) => ({
+      place: isWhole ? at + 1 : image.status.queuePosition,
+      image: image.key,
+      since: image.status.queuedAt,
+      for: waitersOf(image),
+    })),
+    heldUp: heldUp.map((image) => {
+      const { reason = 'New', message, nextRetryTime, queuedAt } = image.status
+      const until = reason === 'RetryBackoff' ? nextRetryTime : undefined
+      return { image: image.key, reason, message, until, since: queuedAt, for: waitersOf(image) }
+    }),
+    phases: phasesOf(all),
+  }
+}
+
+function isInLine({ status: { reason, ticket } }: ImageInQueue): boolean {
+  return IN_LINE.has(reason) && ticket !== undefined
+}
+
+function ticketOf({ uid, status: { ticket = '' } }: ImageInQueue) {
+  return { uid, ticket }
+}
+
+function slotOf(image: ImageInQueue, attempt: number | undefined, now: number): SlotInUse {
+  const { reason = 'Claimed', message, startedAt, progress } = image.status
+  // The status may be about the time before the slot.
+  const isClaimed = IN_LINE.has(reason) || reason === 'RetryBackoff'
+  const since = isClaimed ? undefined : startedAt
+  const seen = isClaimed ? undefined : PERCENT.exec(progress ?? '')?.[1]
+  const percent = seen === undefined ? undefined : Number(seen)
+  const state = isClaimed ? 'Claimed' : reason
+  return {
+    ...{ image: image.key, state, message: isClaimed ? undefined : message, attempt, since, percent },
+    ...rateOf(percent, fromTime(since), now),
+    for: waitersOf(image),
+  }
+}
+
+function rateOf(percent: number | undefined, since: number | undefined, now: number) {
+  if (percent === undefined || since === undefined || percent === 0 || now <= since) return {}
+  const perMinute = (percent * MINUTE_MS) / (now - since)
+  return {
+    percentPerMinute: Math.round(perMinute * 10) / 10,
+    secondsLeft: Math.round(((100 - percent) / perMinute) * 60),
+  }
+}
+
+/** A lab says more than its machines. */
+const KINDS_FIRST = ['Workspace', 'DataSync', 'VirtualMachine']
+
+function waitersOf(image: ImageInQueue | undefined): Waiters {
+  const { count = 0, names = [] } = image?.status.references ?? {}
+  const rank = (name: string) => {
+    const at = KINDS_FIRST.indexOf(name.slice(0, name.indexOf('/')))
+    return at === -1 ? KINDS_FIRST.length : at
+  }
+  return { count, names: names.toSorted((one, other) => rank(one) - rank(other) || compareTexts(one, other)) }
+}
+
+function phasesOf(images: readonly ImageInQueue[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { isTerminating, status } of images) {
+    const phase = isTerminating ? 'Terminating' : (status.phase ?? 'New')
+    counts[phase] = (counts[phase] ?? 0) + 1
+  }
+  return counts
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import type { KubeObject } from '../operator/kube/kube-object.ts'
+import { EXIT_CODES } from './exit-codes.ts'
+import { OtRunner } from './ot-runner.fixtures.ts'
+
+it('ot labs -w shows each change of a class, and of no other one', async () => {
+  const ot = new OtRunner()
+  const put = (name: string, course: string, phase: string) =>
+    ot.client.put({
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'Workspace',
+      metadata: { name, labels: { course } },
+      status: { phase },
+    } as unknown as KubeObject)
+  put('lab-1', 'net-1', 'Provisioning')
+  const done = ot.run('labs', '-l', 'course=net-1', '-w')
+  await ot.client.clock.advance(1_000)
+  const first = ot.printed
+  expect(first).toMatch(/^lab-1 +Provisioning/m)
+  put('other', 'net-2', 'Ready')
+  await ot.client.clock.advance(10_000)
+  expect(ot.printed).toBe(first)
+  put('lab-1', 'net-1', 'Ready')
+  put('lab-2', 'net-1', 'Ready')
+  await ot.client.clock.advance(1_000)
+  expect(ot.printed.slice(first.length)).toContain('2 labs: 2 Ready')
+  ot.interrupt()
+  await ot.client.clock.advance(1_000)
+  expect([await done, ot.told]).toEqual([EXIT_CODES.done, ''])
+})

@@ -1,0 +1,110 @@
+import type { ReasonHelp } from '@open-terrain/constructs/operator'
+import { isQuiet } from './quiet.ts'
+import { remedyCommands } from './remedies.ts'
+import { helpOf, type Note, type StoryLink, type Subject } from './story.ts'
+
+/** What a chain ends at, with what to do about it. */
+export interface Cause {
+  readonly about: Subject
+  readonly phase?: string | undefined
+  readonly reason?: string | undefined
+  readonly message?: string | undefined
+  readonly meaning?: string | undefined
+  readonly remedy?: string | undefined
+  /** Nobody has to act. */
+  readonly isQuiet: boolean
+  /** To paste. Words in capitals stand for what only people know. */
+  readonly commands: readonly string[]
+}
+
+/** A warning beside the chain. */
+export interface Warning extends Note {
+  readonly about: Subject
+  readonly remedy?: string | undefined
+  readonly isQuiet: boolean
+  readonly commands: readonly string[]
+}
+
+interface Place {
+  readonly operatorNamespace: string
+  /** Workspace that the first link is part of. */
+  readonly lab?: string | undefined
+}
+
+/** Returns what the chain from a link ends at, once each. What nobody can look at ends it too. */
+export function causesOf(first: StoryLink, place: Place): readonly Cause[] {
+  const found = new Map<string, Cause>()
+  for (const path of rootsOf(first, [])) {
+    const cause = causeAt(path, place)
+    const id = JSON.stringify(cause.about)
+    if (!found.has(id)) found.set(id, cause)
+  }
+  return [...found.values()]
+}
+
+/** Returns the path to each link that is not well for nothing that is known. The link itself is the first of its path. */
+function rootsOf(link: StoryLink, ancestors: readonly StoryLink[]): readonly (readonly StoryLink[])[] {
+  if (link.isWell || link.isRepeated === true) return []
+  const path = [link, ...ancestors]
+  const further = link.because.flatMap((one) => rootsOf(one, path))
+  const isToldBefore = link.because.some(({ isRepeated }) => isRepeated === true)
+  return further.length > 0 || isToldBefore ? further : [path]
+}
+
+function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place): Cause {
+  const [link] = path as readonly [StoryLink, ...StoryLink[]]
+  const whole = labOfSecrets(path)
+  if (whole !== undefined) return causeAt([whole], { operatorNamespace })
+  // A neighbour's object has no remedy. That of the object which waits for it has.
+  const at = path.findIndex(({ help, commands }) => help !== undefined || commands !== undefined)
+  const told = path[at] ?? link
+  const message = path.slice(0, at + 1).find((one) => hasCommand(one.message))?.message ?? link.message ?? ''
+  const subject = told.subject ?? told.about
+  const of = path.find(({ about }) => about.kind === 'Workspace')?.about.name ?? lab
+  const looked = link.about.group === undefined ? subject : link.about
+  const place = { subject, looked, operatorNamespace, lab: of }
+  return {
+    about: link.about,
+    ...{ phase: link.phase, reason: link.reason, message: link.message ?? told.message },
+    ...{ meaning: told.help?.meaning, remedy: told.help?.remedy },
+    isQuiet: told.help !== undefined && isQuiet(told.help),
+    commands: told.commands ?? remedyCommands(told.help, message, place),
+  }
+}
+
+/** Reasons of a member of a lab that waits for a Secret or a ConfigMap. */
+const OF_SECRETS: ReadonlySet<string | undefined> = new Set([
+  ...['SecretMissing', 'ConfigMapMissing', 'MissingPasswordSecret', 'MissingUserDataSecret'],
+])
+
+/** Returns the lab that says it of all of its members, with one command for all that is missing. */
+function labOfSecrets([link, ...ancestors]: readonly StoryLink[]): StoryLink | undefined {
+  if (!OF_SECRETS.has(link?.reason) || link?.about.kind === 'VMDiskImage') return undefined
+  return ancestors.find(({ about, reason, message }) => {
+    return about.kind === 'Workspace' && OF_SECRETS.has(reason) && hasCommand(message)
+  })
+}
+
+function hasCommand(message: string | undefined): boolean {
+  return message !== undefined && /\b(?:kubectl|virtctl) /.test(message)
+}
+
+/** Returns the warnings of all links, once each. */
+export function warningsIn(first: StoryLink, place: Place): readonly Warning[] {
+  const warnings = new Map<string, Warning>()
+  for (const link of linksOf(first)) {
+    for (const note of link.notes ?? []) {
+      const help: ReasonHelp | undefined = helpOf(link.about.kind, note.reason)
+      const commands = remedyCommands(help, note.message, { ...place, subject: link.about, looked: link.about })
+      const { about } = link
+      const warning = { ...note, about, remedy: help?.remedy, isQuiet: help !== undefined && isQuiet(help), commands }
+      warnings.set(JSON.stringify([note.reason, note.message]), warning)
+    }
+  }
+  return [...warnings.values()]
+}
+
+/** Returns a link with all behind it. */
+export function linksOf(link: StoryLink): readonly StoryLink[] {
+  return [link, ...link.because.flatMap(linksOf)]
+}

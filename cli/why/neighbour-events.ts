@@ -1,0 +1,62 @@
+import { toShortTime } from '../../operator/base/time.ts'
+import { viewPodEvent, warningFrom } from '../../operator/cluster/pod-events.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { EVENT } from '../../operator/kube/resource-types.ts'
+import { linksOf } from './causes.ts'
+import { isUnseen, type Reader, type Unseen } from './reader.ts'
+import type { StoryLink, Subject } from './story.ts'
+
+/** A Warning that somebody wrote about a link. */
+export interface ToldEvent {
+  readonly about: Subject
+  readonly reason: string
+  readonly message: string
+  /** When it was last seen, in RFC 3339. */
+  readonly last: string
+}
+
+interface WarningEvent extends KubeObject {
+  readonly involvedObject?: { readonly uid?: string; readonly kind?: string }
+}
+
+const SHOWN_MAX = 5
+/** Objects of one namespace whose Events are asked for one by one. Of more, all Warnings of the namespace are listed. */
+const ONE_BY_ONE_MAX = 4
+/** Events about objects that are in no namespace are here. */
+const CLUSTER_NAMESPACE = 'default'
+
+/** Returns the last Warnings about the links of a chain that say more than the links themselves, the newest first. */
+export async function warningsAbout(first: StoryLink, reader: Reader): Promise<readonly ToldEvent[] | Unseen> {
+  const links = linksOf(first).filter(({ uid, isWell }) => uid !== undefined && !isWell)
+  const byUid = new Map(links.map((link) => [link.uid ?? '', link]))
+  const known = linksOf(first).flatMap(({ message }) => message ?? [])
+  const namespaces = Map.groupBy(byUid.values(), ({ about }) => about.namespace ?? CLUSTER_NAMESPACE)
+  const lists = await Promise.all(
+    [...namespaces].flatMap(([namespace, those]) =>
+      those.length > ONE_BY_ONE_MAX
+        ? [reader.list<WarningEvent>(EVENT, { namespace, fieldSelector: 'type=Warning' })]
+        : those.map(({ uid }) =>
+            reader.list<WarningEvent>(EVENT, { namespace, fieldSelector: `involvedObject.uid=${uid},type=Warning` }),
+          ),
+    ),
+  )
+  const found = lists.flatMap((list) => (isUnseen(list) ? [] : list)).flatMap((event) => toldOf(event, byUid))
+  const unseen = lists.find(isUnseen)
+  if (found.length === 0 && unseen !== undefined) return unseen
+  const fresh = found.filter(({ message }) => !known.some((one) => one.includes(message)))
+  return newest(fresh)
+}
+
+function toldOf(event: WarningEvent, byUid: ReadonlyMap<string, StoryLink>): readonly ToldEvent[] {
+  const link = byUid.get(event.involvedObject?.uid ?? '')
+  if (link === undefined) return []
+  const { reason, text, last } = warningFrom(viewPodEvent(event))
+  return [{ about: link.about, reason, message: text, last: toShortTime(last) }]
+}
+
+function newest(events: readonly ToldEvent[]): readonly ToldEvent[] {
+  const once = new Map<string, ToldEvent>()
+  for (const event of events.toSorted((one, other) => (one.last < other.last ? -1 : 1)))
+    once.set(JSON.stringify([event.about, event.reason, event.message]), event)
+  return [...once.values()].toSorted((one, other) => (one.last > other.last ? -1 : 1)).slice(0, SHOWN_MAX)
+}
