@@ -34,6 +34,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/restore.ts')).defineRestore,
   },
   {
+    usage: 'snapshot [lab-and-name...]',
+    description: 'takes a point in time of a lab, or of each lab of a class: a WorkspaceSnapshot of that name',
+    load: async () => (await import('./commands/snapshot.ts')).defineSnapshot,
+  },
+  {
     usage: 'extend [name...]',
     description: 'gives labs a later end; one that has ended is switched on by that',
     load: async () => (await import('./commands/extend.ts')).defineExtend,
@@ -42,6 +47,26 @@ export const COMMANDS: readonly CommandEntry[] = [
     usage: 'draw [name]',
     description: 'a picture of a lab: its networks, members, addresses and ports',
     load: async () => (await import('./commands/draw.ts')).defineDraw,
+  },
+  {
+    usage: 'retry [object...]',
+    description: 'tries again what has failed: downloads of an image or a DataSync, roles of a lab',
+    load: async () => (await import('./commands/ask.ts')).defineRetry,
+  },
+  {
+    usage: 'refresh [object...]',
+    description: 'downloads the source of images again, or of all images of a DataSync',
+    load: async () => (await import('./commands/ask.ts')).defineRefresh,
+  },
+  {
+    usage: 'suspend [object...]',
+    description: 'holds images back: no download starts, and a running one stops',
+    load: async () => (await import('./commands/ask.ts')).defineSuspend,
+  },
+  {
+    usage: 'resume [object...]',
+    description: 'lets images that were suspended go on',
+    load: async () => (await import('./commands/ask.ts')).defineResume,
   },
   {
     usage: 'prune',

@@ -26,6 +26,7 @@ async function connect({ kubeconfig, context }: ClusterChoice) {
   const connection = Connection.fromEnvironment(CONNECTIONS, kubeconfig, context)
   return {
     client: new HttpKubeClient({ connection, userAgent: 'ot' }),
+    namespace: connection.namespace,
     close: () => connection.close(),
   }
 }

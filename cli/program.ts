@@ -24,9 +24,9 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .showHelpAfterError('(ot --help lists the commands)')
     .addHelpText('after', `\n${endings()}`)
   const connected: CommandLine['connected'] = async (work) => {
-    const { client, close } = await surroundings.connect(program.opts<ClusterChoice>())
+    const { client, namespace = 'default', close } = await surroundings.connect(program.opts<ClusterChoice>())
     try {
-      code = await work(client)
+      code = await work(client, { namespace })
     } finally {
       await close()
     }

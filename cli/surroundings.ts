@@ -26,5 +26,7 @@ export interface ClusterChoice {
 
 interface Connected {
   readonly client: KubeClient
+  /** The namespace of the context. Absent: it names none. */
+  readonly namespace?: string | undefined
   readonly close: () => Promise<void>
 }
