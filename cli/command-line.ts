@@ -7,6 +7,8 @@ import type { Surroundings } from './surroundings.ts'
 export interface CommandLine extends Surroundings {
   /** Carries out work with a client of the cluster that the command line names. How the work ends is how the command ends. */
   readonly connected: (work: (client: KubeClient, context: ClusterContext) => Promise<ExitCode>) => Promise<void>
+  /** The same without a cluster. */
+  readonly offline: (work: () => Promise<ExitCode>) => Promise<void>
 }
 
 /** What the kubeconfig says beside the cluster. */

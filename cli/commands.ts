@@ -69,6 +69,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/ask.ts')).defineResume,
   },
   {
+    usage: 'plan',
+    description: 'the objects that would result from a file of manifests; with --diff what would change in a cluster',
+    load: async () => (await import('./commands/plan.ts')).definePlan,
+  },
+  {
     usage: 'prune',
     description:
       'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',

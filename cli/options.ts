@@ -1,4 +1,4 @@
-import { parseDuration } from '@open-terrain/constructs/operator'
+import { OPERATOR_NAMESPACE, parseDuration } from '@open-terrain/constructs/operator'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { fromTime } from '../operator/base/time.ts'
 import type { ClusterContext } from './command-line.ts'
@@ -110,4 +110,25 @@ export function addNamespace(command: Command): Command {
 /** Returns the namespace that is meant; undefined: all of them. */
 export function namespaceOf(flags: NamespaceFlags, context: ClusterContext): string | undefined {
   return flags.allNamespaces === true ? undefined : (flags.namespace ?? context.namespace)
+}
+
+/** What {@link addPolicy} has given a command. */
+export interface PolicyFlags {
+  readonly set: readonly string[]
+  readonly operatorNamespace: string
+}
+
+/** Adds the options that say which policy is meant. */
+export function addPolicy(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
+        .argParser(severalOf)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--operator-namespace <name>', 'where the policy is')
+        .env('OPERATOR_NAMESPACE')
+        .default(OPERATOR_NAMESPACE),
+    )
 }

@@ -1,24 +1,14 @@
-import {
-  POLICY_DEFAULTS,
-  POLICY_NAME,
-  type Policy,
-  parsePolicy,
-  parseQuantity,
-  vmDiskImage,
-  workspace,
-} from '@open-terrain/constructs/operator'
+import { parseQuantity, vmDiskImage, workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import { toShortTime } from '../operator/base/time.ts'
 import { dueImages } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
 import { parsedWorkspaceSpec, viewWorkspace } from '../operator/controllers/workspace/caches.ts'
 import { dueLabs } from '../operator/controllers/workspace/decide/policy-ends.ts'
 import { type ImageView, viewImage } from '../operator/images/image-view.ts'
-import { find } from '../operator/kube/find.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { type KubeObject, keyOf } from '../operator/kube/kube-object.ts'
+import { keyOf } from '../operator/kube/kube-object.ts'
 import { listWhole } from '../operator/kube/list-all.ts'
-import { CONFIG_MAP } from '../operator/kube/resource-types.ts'
-import { CommandError } from './exit-codes.ts'
+import { policyOfCluster } from './policy.ts'
 import { bytesText, tableOf } from './table.ts'
 
 export const PREVIEW_FORMS = ['table', 'json'] as const
@@ -54,7 +44,7 @@ export async function previewPolicy(
   { namespace, changes, output }: PreviewOptions,
   now: number,
 ): Promise<string> {
-  const policy = await changedPolicy(client, namespace, changes)
+  const policy = await policyOfCluster(client, namespace, changes)
   const all = await listWhole(client, vmDiskImage, { project: viewImage })
   const images = dueImages(all, policy, now)
   const dueKeys = new Set(images.map(({ key }) => key))
@@ -121,16 +111,4 @@ function summaryOf(due: readonly Due[]): string {
   }
   const deleted = images.filter(({ effect }) => effect === 'deleted')
   return `\nimages that nobody uses: ${sum(images)}; of these deleted: ${sum(deleted)}\n`
-}
-
-/** Returns the policy of the cluster with some other values. Throws a CommandError if one of those cannot be used. */
-async function changedPolicy(client: KubeClient, namespace: string, changes: readonly string[]): Promise<Policy> {
-  type Stored = KubeObject & { readonly data?: Readonly<Record<string, string>> }
-  const stored = await find<Stored>(client, CONFIG_MAP, { namespace, name: POLICY_NAME })
-  const values = changes.map((text) => text.split(/=(.*)/s).slice(0, 2))
-  const { policy, problems } = parsePolicy({ ...stored?.data, ...Object.fromEntries(values) }, POLICY_DEFAULTS)
-  const wrong = problems.filter(({ key }) => values.some(([name]) => name === key))
-  if (wrong.length > 0)
-    throw new CommandError('usage', wrong.map(({ key, message }) => `${key}: ${message}`).join('; '))
-  return policy
 }

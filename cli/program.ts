@@ -32,11 +32,15 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     }
   }
 
+  const offline: CommandLine['offline'] = async (work) => {
+    code = await work()
+  }
+
   const loads = new Map<Command, () => Promise<CommandDefinition>>()
   for (const { usage, description, load } of COMMANDS) loads.set(program.command(usage).description(description), load)
   program.hook('preSubcommand', async (_, command) => {
     const define = await loads.get(command)?.()
-    define?.(command, { ...surroundings, connected })
+    define?.(command, { ...surroundings, connected, offline })
   })
 
   try {

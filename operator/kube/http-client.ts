@@ -246,7 +246,10 @@ function pathOf({ type, key: { namespace, name }, suffix = '', query = {} }: Cal
 }
 
 function validationOf(options: WriteOptions | undefined): Call['query'] {
-  return options?.isStrict === true ? { fieldValidation: 'Strict' } : {}
+  return {
+    ...(options?.isStrict === true && { fieldValidation: 'Strict' }),
+    ...(options?.isDryRun === true && { dryRun: 'All' }),
+  }
 }
 
 /** Body of a list without its items. */
