@@ -15,6 +15,7 @@ export interface CommandLine extends Surroundings {
 export interface ClusterContext {
   /** Namespace of those who name none. */
   readonly namespace: string
+  readonly readPath: ((path: string) => Promise<string>) | undefined
 }
 
 /** Adds options, examples and what is done to a command that has its name and description already. */

@@ -79,4 +79,14 @@ export const COMMANDS: readonly CommandEntry[] = [
       'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',
     load: async () => (await import('./commands/prune.ts')).definePrune,
   },
+  {
+    usage: 'bundle',
+    description: 'writes what a bug report needs into one file, without secrets',
+    load: async () => (await import('./commands/bundle.ts')).defineBundle,
+  },
+  {
+    usage: 'completion <shell>',
+    description: 'prints a script that completes command lines: for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).defineCompletion,
+  },
 ]

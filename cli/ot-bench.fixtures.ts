@@ -1,3 +1,4 @@
+import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
 import { runOt } from './program.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -9,6 +10,8 @@ export class OtBench {
   readonly files = new Map<string, string>()
   /** Files that were written, by path. */
   readonly written = new Map<string, Uint8Array>()
+  /** What the API server answers, by path without its query. */
+  readonly answers = new Map<string, string>()
   printed = ''
   told = ''
 
@@ -27,7 +30,19 @@ export class OtBench {
         if (found === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`)
         return found
       },
-      connect: async () => ({ client: this.client, close: async () => undefined }),
+      writeNew: async (path, content) => {
+        if (this.written.has(path)) throw new Error(`EEXIST: file already exists, open '${path}'`)
+        this.written.set(path, content)
+      },
+      connect: async () => ({
+        client: this.client,
+        readPath: async (path) => {
+          const found = this.answers.get(path.split('?')[0] ?? '')
+          if (found === undefined) throw apiError('Rejected', { message: `you may not get ${path}` })
+          return found
+        },
+        close: async () => undefined,
+      }),
       print: (text) => {
         this.printed += text
       },

@@ -58,6 +58,7 @@ async function ot(...argv: string[]): Promise<number> {
       if (found === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`)
       return found
     },
+    writeNew: () => Promise.reject(new Error('nothing is written')),
     connect: async () => ({ client, close: async () => undefined }),
     print: (text) => {
       printed += text
@@ -729,6 +730,7 @@ it('ot that cannot connect says why', async () => {
   const code = await runOt(['labs'], {
     clock: client.clock,
     readText: () => Promise.reject(new Error('nothing is read')),
+    writeNew: () => Promise.reject(new Error('nothing is written')),
     ask: undefined,
     print: () => undefined,
     tell: (text) => {

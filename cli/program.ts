@@ -24,9 +24,9 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .showHelpAfterError('(ot --help lists the commands)')
     .addHelpText('after', `\n${endings()}`)
   const connected: CommandLine['connected'] = async (work) => {
-    const { client, namespace = 'default', close } = await surroundings.connect(program.opts<ClusterChoice>())
+    const { client, namespace = 'default', readPath, close } = await surroundings.connect(program.opts<ClusterChoice>())
     try {
-      code = await work(client, { namespace })
+      code = await work(client, { namespace, readPath })
     } finally {
       await close()
     }
@@ -43,6 +43,7 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     define?.(command, { ...surroundings, connected, offline })
   })
 
+  if (argv[0] === '__complete') return await complete(argv.slice(1), { ...surroundings, connected, offline })
   try {
     await program.parseAsync(argv, { from: 'user' })
     return code
@@ -52,6 +53,22 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     tell(`ot: ${messageOf(error)}\n`)
     return error instanceof CommandError ? error.code : EXIT_CODES.failed
   }
+}
+
+/** Prints the words that may stand next, one a line. A shell shows no errors. */
+async function complete(words: readonly string[], line: CommandLine): Promise<ExitCode> {
+  const { completionsOf, labNamesOf } = await import('./completion.ts')
+  const labNames = async () => {
+    const { client, close } = await line.connect({})
+    try {
+      return await labNamesOf(client)
+    } finally {
+      await close()
+    }
+  }
+  const found = await completionsOf(COMMANDS, words, line, labNames).catch(() => [])
+  for (const word of found) line.print(`${word}\n`)
+  return EXIT_CODES.done
 }
 
 function endings(): string {

@@ -41,7 +41,7 @@ it('a plan is compared with a lab that runs, and stores nothing', async () => {
       volumes: [],
     })
   ).stdout
-  expect(other).toMatch(new RegExp(`^changed +NetworkAttachmentDefinition ${lab}/inside-pod +`, 'm'))
+  expect(other).toMatch(new RegExp(`^changed +ConfigMap ${lab}/${lab}-ansible +.*data.inventory.yaml`, 'm'))
   expect(other).toMatch(new RegExp(`^created +NetworkAttachmentDefinition ${lab}/more$`, 'm'))
   expect(other).toMatch(new RegExp(`^deleted +PersistentVolumeClaim ${lab}/data$`, 'm'))
   // The schema alone knows what is no field: the API server would drop it without a word.
