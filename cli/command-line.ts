@@ -6,7 +6,16 @@ import type { Surroundings } from './surroundings.ts'
 /** What a command is given when it is defined. */
 export interface CommandLine extends Surroundings {
   /** Carries out work with a client of the cluster that the command line names. How the work ends is how the command ends. */
-  readonly connected: (work: (client: KubeClient) => Promise<ExitCode>) => Promise<void>
+  readonly connected: (work: (client: KubeClient, context: ClusterContext) => Promise<ExitCode>) => Promise<void>
+  /** The same without a cluster. */
+  readonly offline: (work: () => Promise<ExitCode>) => Promise<void>
+}
+
+/** What the kubeconfig says beside the cluster. */
+export interface ClusterContext {
+  /** Namespace of those who name none. */
+  readonly namespace: string
+  readonly readPath: ((path: string) => Promise<string>) | undefined
 }
 
 /** Adds options, examples and what is done to a command that has its name and description already. */

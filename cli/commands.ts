@@ -52,6 +52,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/restore.ts')).defineRestore,
   },
   {
+    usage: 'snapshot [lab-and-name...]',
+    description: 'takes a point in time of a lab, or of each lab of a class: a WorkspaceSnapshot of that name',
+    load: async () => (await import('./commands/snapshot.ts')).defineSnapshot,
+  },
+  {
     usage: 'extend [name...]',
     description: 'gives labs a later end; one that has ended is switched on by that',
     load: async () => (await import('./commands/extend.ts')).defineExtend,
@@ -62,9 +67,44 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/draw.ts')).defineDraw,
   },
   {
+    usage: 'retry [object...]',
+    description: 'tries again what has failed: downloads of an image or a DataSync, roles of a lab',
+    load: async () => (await import('./commands/ask.ts')).defineRetry,
+  },
+  {
+    usage: 'refresh [object...]',
+    description: 'downloads the source of images again, or of all images of a DataSync',
+    load: async () => (await import('./commands/ask.ts')).defineRefresh,
+  },
+  {
+    usage: 'suspend [object...]',
+    description: 'holds images back: no download starts, and a running one stops',
+    load: async () => (await import('./commands/ask.ts')).defineSuspend,
+  },
+  {
+    usage: 'resume [object...]',
+    description: 'lets images that were suspended go on',
+    load: async () => (await import('./commands/ask.ts')).defineResume,
+  },
+  {
+    usage: 'plan',
+    description: 'the objects that would result from a file of manifests; with --diff what would change in a cluster',
+    load: async () => (await import('./commands/plan.ts')).definePlan,
+  },
+  {
     usage: 'prune',
     description:
       'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',
     load: async () => (await import('./commands/prune.ts')).definePrune,
+  },
+  {
+    usage: 'bundle',
+    description: 'writes what a bug report needs into one file, without secrets',
+    load: async () => (await import('./commands/bundle.ts')).defineBundle,
+  },
+  {
+    usage: 'completion <shell>',
+    description: 'prints a script that completes command lines: for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).defineCompletion,
   },
 ]

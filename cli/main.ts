@@ -1,6 +1,6 @@
 // The entry point of `ot`. `npm run build` makes one file of it: dist/ot.mjs. A link of the name kubectl-ot to it makes `kubectl ot` of it.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { systemClock } from '../operator/base/clock.ts'
@@ -12,6 +12,7 @@ const CONNECTIONS = 8
 process.exitCode = await runOt(process.argv.slice(2), {
   clock: systemClock,
   readText: (path) => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
+  writeNew: (path, content) => writeFile(path, content, { flag: 'wx', mode: 0o600 }),
   print: (words) => process.stdout.write(words),
   tell: (words) => process.stderr.write(words),
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
@@ -35,8 +36,11 @@ async function connect({ kubeconfig, context }: ClusterChoice) {
     import('../operator/kube/http-client.ts'),
   ])
   const connection = Connection.fromEnvironment(CONNECTIONS, kubeconfig, context)
+  const client = new HttpKubeClient({ connection, userAgent: 'ot' })
   return {
-    client: new HttpKubeClient({ connection, userAgent: 'ot' }),
+    client,
+    readPath: (path: string) => client.readPath(path),
+    namespace: connection.namespace,
     close: () => connection.close(),
   }
 }

@@ -1,6 +1,7 @@
 import { OPERATOR_NAMESPACE, parseDuration } from '@open-terrain/constructs/operator'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { fromTime } from '../operator/base/time.ts'
+import type { ClusterContext } from './command-line.ts'
 import { confirm } from './confirm.ts'
 import type { LabChoice } from './labs.ts'
 import { RESULT_FORMS, type ResultForm } from './outcomes.ts'
@@ -103,4 +104,43 @@ export function timeOf(text: string): number {
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? fromTime(text) : undefined
   if (ms === undefined) throw new InvalidArgumentError('write a time, such as 2026-01-31T18:00:00Z')
   return ms
+}
+
+/** What {@link addNamespace} has given a command. */
+export interface NamespaceFlags {
+  readonly namespace?: string
+  readonly allNamespaces?: boolean
+}
+
+/** Adds the options that say in which namespace objects are. */
+export function addNamespace(command: Command): Command {
+  return command
+    .option('-n, --namespace <name>', 'default: that of the context, else default')
+    .addOption(new Option('-A, --all-namespaces', 'in all namespaces').conflicts('namespace'))
+}
+
+/** Returns the namespace that is meant; undefined: all of them. */
+export function namespaceOf(flags: NamespaceFlags, context: ClusterContext): string | undefined {
+  return flags.allNamespaces === true ? undefined : (flags.namespace ?? context.namespace)
+}
+
+/** What {@link addPolicy} has given a command. */
+export interface PolicyFlags {
+  readonly set: readonly string[]
+  readonly operatorNamespace: string
+}
+
+/** Adds the options that say which policy is meant. */
+export function addPolicy(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
+        .argParser(severalOf)
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--operator-namespace <name>', 'where the policy is')
+        .env('OPERATOR_NAMESPACE')
+        .default(OPERATOR_NAMESPACE),
+    )
 }

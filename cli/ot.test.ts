@@ -1,5 +1,6 @@
-import { shortHash, type WorkspaceStatus } from '@open-terrain/constructs/operator'
+import { revisionOf, shortHash, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { budgetKeyOf } from '../operator/images/decide/image-content.ts'
 import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
@@ -57,6 +58,7 @@ async function ot(...argv: string[]): Promise<number> {
       if (found === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`)
       return found
     },
+    writeNew: () => Promise.reject(new Error('nothing is written')),
     connect: async () => ({ client, close: async () => undefined }),
     print: (text) => {
       printed += text
@@ -476,27 +478,40 @@ describe('ot prune', () => {
     client.put({
       ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', spec },
       metadata: { namespace: 'farm', name: 'old', labels: { 'pelotech.ot/created-by': 'DataSync' } },
-      status: { unreferencedSince: '2025-12-31T00:00:00Z', lastReferencedTime: '2025-12-31T00:00:00Z' },
+      status: {
+        unreferencedSince: '2025-12-31T00:00:00Z',
+        lastReferencedTime: '2025-12-31T00:00:00Z',
+        references: { count: 0, names: [] },
+        artifact: { kind: 'VolumeSnapshot', name: 'old-1', revision: '1', restoreSize: '10Gi' },
+      },
     } as KubeObject)
   })
 
   it('shows what another policy would delete or switch off, and when, and changes nothing', async () => {
     putPolicy({ reclaimPolicy: 'Retain' })
     expect(await ot('prune', '--dry-run')).toBe(EXIT_CODES.done)
-    expect(printed).toBe('no image would be deleted, and no lab switched off\n')
+    expect(printed.split('\n')).toEqual([
+      'WHEN    EFFECT   SIZE       OBJECT',
+      'never   kept     10.0 GiB   VMDiskImage farm/old',
+      '',
+      'images that nobody uses: 1, 10.0 GiB; of these deleted: 0, 0 B',
+      '',
+    ])
     printed = ''
     const asIf = ['--set', 'reclaimPolicy=Delete', '--set', 'unreferencedTTL=1h', '--set', 'workspaceLifetime=72h']
     expect(await ot('prune', '--dry-run', ...asIf)).toBe(EXIT_CODES.done)
     expect(printed.split('\n')).toEqual([
-      'WHEN                   EFFECT         OBJECT',
-      'at once                deleted        VMDiskImage farm/old',
-      '2026-01-04T00:00:00Z   switched off   Workspace lab-1',
+      'WHEN                   EFFECT         SIZE       OBJECT',
+      'at once                deleted        10.0 GiB   VMDiskImage farm/old',
+      '2026-01-04T00:00:00Z   switched off              Workspace lab-1',
+      '',
+      'images that nobody uses: 1, 10.0 GiB; of these deleted: 1, 10.0 GiB',
       '',
     ])
     printed = ''
     expect(await ot('prune', '--dry-run', ...asIf, '-o', 'json')).toBe(EXIT_CODES.done)
     expect(JSON.parse(printed)).toEqual([
-      { at: '2026-01-01T00:00:00Z', effect: 'deleted', kind: 'VMDiskImage', name: 'farm/old' },
+      { at: '2026-01-01T00:00:00Z', effect: 'deleted', kind: 'VMDiskImage', name: 'farm/old', bytes: 10 * 2 ** 30 },
       { at: '2026-01-04T00:00:00Z', effect: 'switched off', kind: 'Workspace', name: 'lab-1' },
     ])
     expect(client.callsOf('patch', 'delete', 'mergePatch', 'apply')).toEqual([])
@@ -506,6 +521,138 @@ describe('ot prune', () => {
     expect(await ot('prune', '--dry-run', '--set', 'workspaceLifetime=soon')).toBe(EXIT_CODES.usage)
     expect(await ot('prune')).toBe(EXIT_CODES.usage)
     expect(told).toMatch(/^ot: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
+  })
+})
+
+describe('ot retry, refresh, suspend and resume', () => {
+  const IMAGE = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage' }
+  const spec = { url: 'https://images.example/kali.qcow2', sourceType: 'http', diskSize: '10Gi' }
+  const image = (name: string, status: object = {}, more: object = {}) =>
+    client.put({
+      ...IMAGE,
+      metadata: { namespace: 'farm', name, generation: 1, labels: { course: 'net-1' } },
+      spec: { ...spec, ...more },
+      status: { observedGeneration: 1, ...status },
+    } as KubeObject)
+  const stored = (kind: string, key: string) => client.peek<KubeObject & { spec: object }>(kind, key)
+  const asked = (kind: string, key: string, what: string) =>
+    stored(kind, key)?.metadata.annotations?.[`pelotech.ot/${what}-requested-at`]
+
+  it('ask images, DataSyncs and labs by the annotation that each has', async () => {
+    image('kali', { phase: 'Failed' })
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'DataSync', spec: { workspaceId: '035', vms: [] } },
+      metadata: { namespace: 'farm', name: 'net-1' },
+    } as KubeObject)
+    put('lab-1', RUNNING)
+    expect(await ot('retry', 'vmdi/kali', 'datasyncs.pelotech.ot/net-1', 'otws/lab-1', '-n', 'farm')).toBe(
+      EXIT_CODES.done,
+    )
+    expect(printed).toBe(
+      'vmdiskimage.pelotech.ot/kali in farm is asked to try again what has failed\n' +
+        'datasync.pelotech.ot/net-1 in farm is asked to try again what has failed\n' +
+        'workspace.pelotech.ot/lab-1 is asked to play again the roles that have failed\n',
+    )
+    const now = expect.stringMatching(/^2026-01-01T/)
+    expect([asked('VMDiskImage', 'farm/kali', 'retry'), asked('DataSync', 'farm/net-1', 'retry')]).toEqual([now, now])
+    expect(asked('Workspace', 'lab-1', 'play')).toEqual(now)
+    expect(await ot('refresh', 'vmdi', '-l', 'course=net-1', '-A')).toBe(EXIT_CODES.done)
+    expect(asked('VMDiskImage', 'farm/kali', 'sync')).toEqual(now)
+  })
+
+  it('hold images back, and let them go on, once', async () => {
+    image('kali')
+    expect(await ot('suspend', 'vmdi/kali', '-n', 'farm')).toBe(EXIT_CODES.done)
+    expect(stored('VMDiskImage', 'farm/kali')?.spec).toEqual({ ...spec, suspend: true })
+    expect(await ot('suspend', 'vmdi/kali', '-n', 'farm', '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(printed).toContain('"result": "unchanged"')
+    expect(await ot('resume', 'vmdi', '--all', '-n', 'farm', '--yes')).toBe(EXIT_CODES.done)
+    expect(stored('VMDiskImage', 'farm/kali')?.spec).toEqual({ ...spec, suspend: false })
+  })
+
+  it('wait for an answer to this request', async () => {
+    const settled = { type: 'Settled', status: 'True', observedGeneration: 1 }
+    image('kali', { phase: 'Failed', reason: 'NotFound', message: 'no such file', conditions: [settled] })
+    const done = ot('retry', 'vmdi/kali', '-n', 'farm', '--wait', '--timeout', '1m')
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    const { metadata } = stored('VMDiskImage', 'farm/kali') as KubeObject
+    const revision = revisionOf(spec as never, undefined)
+    const budget = { key: budgetKeyOf(revision, {}, metadata.annotations), downloads: 1 }
+    const status = { observedGeneration: 1, revision, budget, conditions: [settled] }
+    client.put({ ...IMAGE, metadata, spec, status: { ...status, phase: 'Succeeded' } } as KubeObject)
+    await client.clock.advance(10_000)
+    expect([await done, printed]).toEqual([EXIT_CODES.done, 'vmdiskimage.pelotech.ot/kali in farm is Succeeded\n'])
+  })
+
+  it.each([
+    [['retry', 'otvm/vm-1'], 'ot rebuild LAB --vm NAME gives it a new disk'],
+    [['suspend', 'dsync/net-1'], 'suspend its images'],
+    [['refresh', 'otws/lab-1'], 'ot refresh is not for a Workspace, but for VMDiskImage and DataSync'],
+    [['retry', 'pods/x'], 'pods is no kind of Open Terrain'],
+    [['retry', 'vmdi'], 'say vmdi/NAME, or -l, or --all'],
+    [['retry', 'vmdi/kali', '-l', 'a=b'], 'without a name'],
+    [['retry', 'vmdi/kali', '-A'], 'say it with -n'],
+    [['retry', 'vmdi/'], 'names no object'],
+    [['retry'], 'say which'],
+  ])('ot %j says what to do instead', async (argv, text) => {
+    const namespace = argv.includes('-A') ? [] : ['-n', 'farm']
+    put('lab-1', RUNNING)
+    client.put({
+      ...IMAGE,
+      kind: 'VirtualMachine',
+      metadata: { namespace: 'farm', name: 'vm-1' },
+      spec: {},
+    } as KubeObject)
+    client.put({ ...IMAGE, kind: 'DataSync', metadata: { namespace: 'farm', name: 'net-1' }, spec: {} } as KubeObject)
+    expect(await ot(...argv, ...namespace)).toBe(EXIT_CODES.usage)
+    expect(told).toContain(text)
+    expect(client.callsOf('patch')).toEqual([])
+  })
+
+  it('say what does not exist', async () => {
+    expect(await ot('retry', 'vmdi/none', '-n', 'farm')).toBe(EXIT_CODES.notFound)
+    expect(await ot('refresh', 'vmdi', '-l', 'a=b', '-n', 'farm')).toBe(EXIT_CODES.notFound)
+    expect(told).toBe(
+      'ot: there is no VMDiskImage none in namespace farm: see kubectl -n farm get vmdi\n' +
+        'ot: there is no VMDiskImage with the labels a=b in namespace farm\n',
+    )
+  })
+})
+
+describe('ot snapshot', () => {
+  const pointOf = (key: string) => client.peek<KubeObject & { spec: object }>('WorkspaceSnapshot', key)
+
+  it('takes a point in time of each lab of a class, once', async () => {
+    put('lab-1', RUNNING)
+    put('lab-2', RUNNING)
+    for (const lab of ['lab-1', 'lab-2'])
+      client.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: lab } } as KubeObject)
+    expect(await ot('snapshot', 'lab-1', 'before', '--description', 'before the exam')).toBe(EXIT_CODES.done)
+    expect(pointOf('lab-1/before')?.spec).toEqual({ description: 'before the exam' })
+    printed = ''
+    expect(await ot('snapshot', 'before', '-l', 'course=net-1')).toBe(EXIT_CODES.failed)
+    expect(printed).toContain(
+      'workspace.pelotech.ot/lab-1 was not snapshotted: it has a WorkspaceSnapshot before already',
+    )
+    expect(pointOf('lab-2/before')?.spec).toEqual({})
+    expect(await ot('snapshot', 'before')).toBe(EXIT_CODES.usage)
+    expect(await ot('snapshot', 'before', 'lab-1', '--all')).toBe(EXIT_CODES.usage)
+  })
+
+  it.each([
+    ['Succeeded', EXIT_CODES.done, 'has the point in time before: 3 of 3'],
+    ['Failed', EXIT_CODES.failed, 'has failed: Failed, SnapshotFailed: 3 of 3'],
+  ])('waits until it has %s', async (phase, code, text) => {
+    put('lab-1', RUNNING)
+    client.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'lab-1' } } as KubeObject)
+    const done = ot('snapshot', 'lab-1', 'before', '--wait', '--timeout', '1m')
+    await client.clock.advance(10_000)
+    expect(printed).toBe('')
+    const status = { phase, reason: 'SnapshotFailed', message: '3 of 3' }
+    client.put({ ...pointOf('lab-1/before'), status } as unknown as KubeObject)
+    await client.clock.advance(10_000)
+    expect([await done, printed]).toEqual([code, `workspace.pelotech.ot/lab-1 ${text}\n`])
   })
 })
 
@@ -586,6 +733,7 @@ it('ot that cannot connect says why', async () => {
   const code = await runOt(['labs'], {
     clock: client.clock,
     readText: () => Promise.reject(new Error('nothing is read')),
+    writeNew: () => Promise.reject(new Error('nothing is written')),
     ask: undefined,
     print: () => undefined,
     tell: (text) => {

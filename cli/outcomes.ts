@@ -12,9 +12,13 @@ const LOOK_MS = 2_000
 export const RESULT_FORMS = ['text', 'json', 'name'] as const
 export type ResultForm = (typeof RESULT_FORMS)[number]
 
-/** What became of one lab. `-o json` prints a list of them, without `text`. */
+/** What became of one lab, or of another object. `-o json` prints a list of them, without `text`. */
 export interface LabOutcome {
   readonly name: string
+  /** Singular of its kind. Absent: `workspace`. */
+  readonly kind?: string
+  /** Of another object that is in one. */
+  readonly namespace?: string
   /** `unchanged`: it was so already. `planned`: it would be changed. `done`: it is so, after a wait. */
   readonly result: 'changed' | 'unchanged' | 'planned' | 'refused' | 'done' | 'failed' | 'timedOut'
   /** For people: follows the name of the lab. */
@@ -73,7 +77,9 @@ export async function tellOutcomes<T>(
 ): Promise<ExitCode> {
   const outcomes = await eachOf(labs, async (lab) => {
     const outcome = await work(lab)
-    if (form === 'text') print(`workspace.pelotech.ot/${outcome.name} ${shown(outcome.text)}\n`)
+    const { namespace, text } = outcome
+    if (form === 'text')
+      print(`${nameOf(outcome)}${namespace === undefined ? '' : ` in ${namespace}`} ${shown(text)}\n`)
     return outcome
   })
   if (form === 'json')
@@ -84,10 +90,15 @@ export async function tellOutcomes<T>(
         2,
       )}\n`,
     )
-  if (form === 'name') print(outcomes.map(({ name }) => `workspace.pelotech.ot/${name}\n`).join(''))
+  if (form === 'name') print(outcomes.map((outcome) => `${nameOf(outcome)}\n`).join(''))
   const results = outcomes.map(({ result }) => result)
   if (results.includes('refused') || results.includes('failed')) return EXIT_CODES.failed
   return results.includes('timedOut') ? EXIT_CODES.timedOut : EXIT_CODES.done
+}
+
+/** As kubectl names it. */
+function nameOf({ kind = 'workspace', name }: LabOutcome): string {
+  return `${kind}.pelotech.ot/${name}`
 }
 
 /** Carries out a task for each item, at most {@link AT_ONCE} at a time. Returns the results in the order of the items. */

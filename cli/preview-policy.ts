@@ -1,23 +1,15 @@
-import {
-  POLICY_DEFAULTS,
-  POLICY_NAME,
-  type Policy,
-  parsePolicy,
-  vmDiskImage,
-  workspace,
-} from '@open-terrain/constructs/operator'
+import { parseQuantity, vmDiskImage, workspace } from '@open-terrain/constructs/operator'
+import { compareTexts } from '../operator/base/messages.ts'
 import { toShortTime } from '../operator/base/time.ts'
 import { dueImages } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
 import { parsedWorkspaceSpec, viewWorkspace } from '../operator/controllers/workspace/caches.ts'
 import { dueLabs } from '../operator/controllers/workspace/decide/policy-ends.ts'
-import { viewImage } from '../operator/images/image-view.ts'
-import { find } from '../operator/kube/find.ts'
+import { type ImageView, viewImage } from '../operator/images/image-view.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import type { KubeObject } from '../operator/kube/kube-object.ts'
+import { keyOf } from '../operator/kube/kube-object.ts'
 import { listWhole } from '../operator/kube/list-all.ts'
-import { CONFIG_MAP } from '../operator/kube/resource-types.ts'
-import { CommandError } from './exit-codes.ts'
-import { tableOf } from './table.ts'
+import { policyOfCluster } from './policy.ts'
+import { bytesText, tableOf } from './table.ts'
 
 export const PREVIEW_FORMS = ['table', 'json'] as const
 export type PreviewForm = (typeof PREVIEW_FORMS)[number]
@@ -32,16 +24,19 @@ interface PreviewOptions {
 
 /** What the operator does because of the policy, unless somebody does something before. `-o json` prints a list of them. */
 interface Due {
-  /** Milliseconds since the epoch. */
-  readonly atMs: number
-  readonly effect: 'deleted' | 'switched off'
+  /** Milliseconds since the epoch. Undefined: never, by itself. */
+  readonly atMs: number | undefined
+  /** `kept`: an image that nobody uses, and that the operator does not delete. */
+  readonly effect: 'deleted' | 'switched off' | 'kept'
+  /** Of what disks are cloned from, as the status of the image says: storage may use less. Absent: not known. */
+  readonly bytes?: number | undefined
   readonly kind: 'VMDiskImage' | 'Workspace'
   /** With its namespace, if it is in one. */
   readonly name: string
 }
 
 /**
- * Returns what a policy deletes because nothing refers to it, and which labs it switches off because they say nothing of an end, as text for standard
+ * Returns the images that nothing refers to, which of them a policy deletes, and which labs it switches off because they say nothing of an end, as text for standard
  * output. Changes nothing. Throws CommandError and ApiError.
  */
 export async function previewPolicy(
@@ -49,8 +44,12 @@ export async function previewPolicy(
   { namespace, changes, output }: PreviewOptions,
   now: number,
 ): Promise<string> {
-  const policy = await changedPolicy(client, namespace, changes)
-  const images = dueImages(await listWhole(client, vmDiskImage, { project: viewImage }), policy, now)
+  const policy = await policyOfCluster(client, namespace, changes)
+  const all = await listWhole(client, vmDiskImage, { project: viewImage })
+  const images = dueImages(all, policy, now)
+  const dueKeys = new Set(images.map(({ key }) => key))
+  const bytes = new Map(all.map((image) => [keyOf(image.metadata), bytesOf(image)]))
+  const kept = all.filter((image) => isUnused(image) && !dueKeys.has(keyOf(image.metadata)))
   const labs = await listWhole(client, workspace, {
     project: (object) => {
       const lab = viewWorkspace(object)
@@ -60,32 +59,56 @@ export async function previewPolicy(
   const due: Due[] = [
     ...images.map(({ key, inMs }) => ({
       ...({ atMs: now + inMs, effect: 'deleted', kind: 'VMDiskImage', name: key } as const),
+      bytes: bytes.get(key),
     })),
+    ...kept.map(({ metadata }) => {
+      const name = keyOf(metadata)
+      return { atMs: undefined, effect: 'kept', kind: 'VMDiskImage', name, bytes: bytes.get(name) } as const
+    }),
     ...dueLabs(labs, policy, now).map(({ name, atMs }) => ({
       ...({ atMs, effect: 'switched off', kind: 'Workspace', name } as const),
     })),
   ]
-  const inOrder = due.toSorted((one, other) => one.atMs - other.atMs)
+  const last = Number.POSITIVE_INFINITY
+  const inOrder = due.toSorted(({ atMs: one = last, name: a }, { atMs: other = last, name: b }) => {
+    return one === other ? compareTexts(a, b) : one - other
+  })
   if (output === 'json') return `${JSON.stringify(inOrder.map(asData), undefined, 2)}\n`
   if (inOrder.length === 0) return 'no image would be deleted, and no lab switched off\n'
-  const rows = inOrder.map(({ atMs, effect, kind, name }) => [
-    ...[atMs <= now ? 'at once' : toShortTime(atMs), effect, `${kind} ${name}`],
+  const rows = inOrder.map(({ atMs, effect, kind, name, bytes: size }) => [
+    ...[whenOf(atMs, now), effect, size === undefined ? '' : bytesText(size), `${kind} ${name}`],
   ])
-  return tableOf(['WHEN', 'EFFECT', 'OBJECT'], rows)
+  return tableOf(['WHEN', 'EFFECT', 'SIZE', 'OBJECT'], rows) + summaryOf(inOrder)
+}
+
+function whenOf(atMs: number | undefined, now: number): string {
+  if (atMs === undefined) return 'never'
+  return atMs <= now ? 'at once' : toShortTime(atMs)
 }
 
 function asData({ atMs, ...rest }: Due): object {
-  return { at: toShortTime(atMs), ...rest }
+  return { ...(atMs !== undefined && { at: toShortTime(atMs) }), ...rest }
 }
 
-/** Returns the policy of the cluster with some other values. Throws a CommandError if one of those cannot be used. */
-async function changedPolicy(client: KubeClient, namespace: string, changes: readonly string[]): Promise<Policy> {
-  type Stored = KubeObject & { readonly data?: Readonly<Record<string, string>> }
-  const stored = await find<Stored>(client, CONFIG_MAP, { namespace, name: POLICY_NAME })
-  const values = changes.map((text) => text.split(/=(.*)/s).slice(0, 2))
-  const { policy, problems } = parsePolicy({ ...stored?.data, ...Object.fromEntries(values) }, POLICY_DEFAULTS)
-  const wrong = problems.filter(({ key }) => values.some(([name]) => name === key))
-  if (wrong.length > 0)
-    throw new CommandError('usage', wrong.map(({ key, message }) => `${key}: ${message}`).join('; '))
-  return policy
+/** Reports whether nothing refers to an image, as its status says. */
+function isUnused({ status }: ImageView): boolean {
+  return status.references?.count === 0
+}
+
+function bytesOf({ status }: ImageView): number | undefined {
+  const bytes = parseQuantity(status.artifact?.restoreSize ?? '')
+  return bytes === undefined ? undefined : Number(bytes)
+}
+
+/** Returns how many images nobody uses, and how much they hold: `2 images that nobody uses: 30.0 GiB; deleted: 1, 10.0 GiB`. */
+function summaryOf(due: readonly Due[]): string {
+  const images = due.filter(({ kind }) => kind === 'VMDiskImage')
+  if (images.length === 0) return ''
+  const sum = (those: readonly Due[]) => {
+    const known = bytesText(those.reduce((total, { bytes = 0 }) => total + bytes, 0))
+    const unknown = those.filter(({ bytes }) => bytes === undefined).length
+    return `${those.length}, ${known}${unknown === 0 ? '' : ` and ${unknown} of unknown size`}`
+  }
+  const deleted = images.filter(({ effect }) => effect === 'deleted')
+  return `\nimages that nobody uses: ${sum(images)}; of these deleted: ${sum(deleted)}\n`
 }

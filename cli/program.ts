@@ -24,21 +24,26 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .showHelpAfterError('(ot --help lists the commands)')
     .addHelpText('after', `\n${endings()}`)
   const connected: CommandLine['connected'] = async (work) => {
-    const { client, close } = await surroundings.connect(program.opts<ClusterChoice>())
+    const { client, namespace = 'default', readPath, close } = await surroundings.connect(program.opts<ClusterChoice>())
     try {
-      code = await work(client)
+      code = await work(client, { namespace, readPath })
     } finally {
       await close()
     }
+  }
+
+  const offline: CommandLine['offline'] = async (work) => {
+    code = await work()
   }
 
   const loads = new Map<Command, () => Promise<CommandDefinition>>()
   for (const { usage, description, load } of COMMANDS) loads.set(program.command(usage).description(description), load)
   program.hook('preSubcommand', async (_, command) => {
     const define = await loads.get(command)?.()
-    define?.(command, { ...surroundings, connected })
+    define?.(command, { ...surroundings, connected, offline })
   })
 
+  if (argv[0] === '__complete') return await complete(argv.slice(1), { ...surroundings, connected, offline })
   try {
     await program.parseAsync(argv, { from: 'user' })
     return code
@@ -48,6 +53,22 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     tell(`ot: ${messageOf(error)}\n`)
     return error instanceof CommandError ? error.code : EXIT_CODES.failed
   }
+}
+
+/** Prints the words that may stand next, one a line. A shell shows no errors. */
+async function complete(words: readonly string[], line: CommandLine): Promise<ExitCode> {
+  const { completionsOf, labNamesOf } = await import('./completion.ts')
+  const labNames = async () => {
+    const { client, close } = await line.connect({})
+    try {
+      return await labNamesOf(client)
+    } finally {
+      await close()
+    }
+  }
+  const found = await completionsOf(COMMANDS, words, line, labNames).catch(() => [])
+  for (const word of found) line.print(`${word}\n`)
+  return EXIT_CODES.done
 }
 
 function endings(): string {

@@ -8,6 +8,8 @@ export interface Surroundings {
   readonly clock: Clock
   /** Returns the text of a file; of standard input, if its path is `-`. Throws an Error if it cannot be read. */
   readonly readText: (path: string) => Promise<string>
+  /** Writes a file that nobody else may read. Rejects with an Error if there is one of that name, or it cannot be written. */
+  readonly writeNew: (path: string, content: Uint8Array) => Promise<void>
   /** Standard output: what was asked for. */
   readonly print: (text: string) => void
   /** Standard error: progress, and what went wrong. */
@@ -30,5 +32,9 @@ export interface ClusterChoice {
 
 interface Connected {
   readonly client: KubeClient
+  /** The namespace of the context. Absent: it names none. */
+  readonly namespace?: string | undefined
+  /** Returns the answer to a GET of a path of the API server, such as a log. Rejects with an ApiError. Absent: only objects can be read. */
+  readonly readPath?: ((path: string) => Promise<string>) | undefined
   readonly close: () => Promise<void>
 }

@@ -32,3 +32,11 @@ export function shortDuration(ms: number): string {
   const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? ['s', 1_000]
   return `${Math.floor(Math.max(0, ms) / size)}${unit}`
 }
+
+const SIZES = ['TiB', 'GiB', 'MiB', 'KiB'] as const
+
+/** Returns bytes in the largest unit that fits once: `10.0 GiB`. */
+export function bytesText(bytes: number): string {
+  const at = SIZES.findIndex((_, place) => bytes >= 1_024 ** (SIZES.length - place))
+  return at < 0 ? `${bytes} B` : `${(bytes / 1_024 ** (SIZES.length - at)).toFixed(1)} ${SIZES[at]}`
+}

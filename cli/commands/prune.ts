@@ -1,30 +1,17 @@
-import { OPERATOR_NAMESPACE } from '@open-terrain/constructs/operator'
 import { Option } from 'commander'
 import type { CommandDefinition } from '../command-line.ts'
 import { CommandError, EXIT_CODES } from '../exit-codes.ts'
-import { severalOf } from '../options.ts'
+import { addPolicy, type PolicyFlags } from '../options.ts'
 import { PREVIEW_FORMS, type PreviewForm, previewPolicy } from '../preview-policy.ts'
 
-interface PruneFlags {
+interface PruneFlags extends PolicyFlags {
   readonly dryRun?: boolean
-  readonly set: readonly string[]
-  readonly operatorNamespace: string
   readonly output: PreviewForm
 }
 
 export const definePrune: CommandDefinition = (command, { connected, print, clock }) => {
-  command
+  addPolicy(command)
     .option('--dry-run', 'has to be said: the operator deletes by itself, as the policy says')
-    .addOption(
-      new Option('--set <key=value>', 'as if the policy had this value; may be repeated')
-        .argParser(severalOf)
-        .default([], 'none'),
-    )
-    .addOption(
-      new Option('--operator-namespace <name>', 'where the policy is')
-        .env('OPERATOR_NAMESPACE')
-        .default(OPERATOR_NAMESPACE),
-    )
     .addOption(new Option('-o, --output <form>', 'how to print it').choices(PREVIEW_FORMS).default('table'))
     .addHelpText(
       'after',

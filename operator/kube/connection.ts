@@ -66,6 +66,11 @@ export class Connection {
     return new Connection(config, connections)
   }
 
+  /** Namespace of the current context; undefined if it names none. */
+  get namespace(): string | undefined {
+    return this.#config.getContextObject(this.#config.getCurrentContext())?.namespace
+  }
+
   /** Returns a promise only if the credentials must be loaded. */
   credentials(): Credentials | Promise<Credentials> {
     if (this.#credentials !== undefined && performance.now() - this.#loadedAt < RELOAD_AFTER_MS)

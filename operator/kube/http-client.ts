@@ -26,6 +26,9 @@ const JSON_TYPE = 'application/json'
 const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 const METADATA_ONE = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
 
+/** Of a request that is about no object. */
+const NO_TYPE: ResourceType = { group: '', version: '', kind: 'Text', plural: 'paths', namespaced: false }
+
 export interface HttpClientOptions {
   readonly connection: Connection
   /** Pool for watches, because each watch holds a connection. Default: `connection`. */
@@ -43,6 +46,8 @@ interface Call {
   readonly method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly type: ResourceType
   readonly key: Partial<ObjectKey>
+  /** Of a request that is about no object. Default: that of type and key. */
+  readonly path?: string
   /** Of the path: `/status` for the subresource. */
   readonly suffix?: string
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
@@ -81,6 +86,12 @@ export class HttpKubeClient implements KubeClient {
     })
     const { resourceVersion, continue: continueToken } = metadata
     return { items, resourceVersion, bytes, ...(continueToken && { continueToken }) }
+  }
+
+  /** Returns the answer to a GET of a path that is no object, such as `/version` or the log of a pod. Throws ApiError. */
+  readPath(path: string, options?: RequestOptions): Promise<string> {
+    const call: Call = { verb: 'get', type: NO_TYPE, key: {}, path, accept: '*/*', options }
+    return this.#call(call, (body) => bodyText(body))
   }
 
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T> {
@@ -211,7 +222,7 @@ export class HttpKubeClient implements KubeClient {
     const base = connection.server.pathname.replace(/\/$/, '')
     const request = {
       origin: connection.server.origin,
-      path: base + pathOf(call),
+      path: base + (call.path ?? pathOf(call)),
       method: call.method ?? 'GET',
       headers: {
         ...headers,
@@ -246,7 +257,10 @@ function pathOf({ type, key: { namespace, name }, suffix = '', query = {} }: Cal
 }
 
 function validationOf(options: WriteOptions | undefined): Call['query'] {
-  return options?.isStrict === true ? { fieldValidation: 'Strict' } : {}
+  return {
+    ...(options?.isStrict === true && { fieldValidation: 'Strict' }),
+    ...(options?.isDryRun === true && { dryRun: 'All' }),
+  }
 }
 
 /** Body of a list without its items. */

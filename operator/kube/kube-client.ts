@@ -46,6 +46,8 @@ export interface RequestOptions {
 export interface WriteOptions extends RequestOptions {
   /** The API server refuses fields that it does not know (Rejected, 400), instead of dropping them without a word. */
   readonly isStrict?: boolean
+  /** The API server judges the request with all its webhooks and rules, and stores nothing. */
+  readonly isDryRun?: boolean
 }
 
 export interface Selection {

@@ -7,6 +7,7 @@ import type {
   RequestOptions,
   WatchEvent,
   WatchOptions,
+  WriteOptions,
 } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type ObjectKey, type ResourceType } from '../../operator/kube/kube-object.ts'
 import type { ApiServer } from './api-server.ts'
@@ -65,7 +66,8 @@ export class MemoryClient implements KubeClient {
     })
   }
 
-  create<T extends KubeObject>(type: ResourceType, object: T, options?: RequestOptions): Promise<T> {
+  create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T> {
+    refuseDryRun(options)
     return this.#write(this.#about('create', type, keyOf(object.metadata), frozenCopy(object)), options)
   }
 
@@ -83,8 +85,9 @@ export class MemoryClient implements KubeClient {
     type: ResourceType,
     key: ObjectKey,
     patch: object,
-    options?: RequestOptions,
+    options?: WriteOptions,
   ): Promise<T> {
+    refuseDryRun(options)
     const { server, process } = this.#parts
     const body = frozenCopy(patch)
     const request = this.#about('mergePatch', type, keyOf(key), body)
@@ -267,4 +270,9 @@ class Exchange<T> {
     this.#call.options.signal?.removeEventListener('abort', this.#onAbort)
     takeIn()
   }
+}
+
+/** It would write, or judge less than the real one does. */
+function refuseDryRun(options: WriteOptions | undefined): void {
+  if (options?.isDryRun === true) throw new TypeError('the in-memory API server has no dry run')
 }

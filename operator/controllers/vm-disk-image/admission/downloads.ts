@@ -50,7 +50,7 @@ export type Why = Pick<Refusal, 'reason' | 'message'>
 export async function createDataVolume(client: KubeClient, start: Start, options: RequestOptions) {
   try {
     // What the served schema lacks is found before, unless it has changed a moment ago.
-    const created = await client.create(DATA_VOLUME, renderFor(start), { ...options, isStrict: true })
+    const created = await client.create(DATA_VOLUME, renderDownload(start), { ...options, isStrict: true })
     return { kind: 'created', dataVolume: viewDataVolume(created) } as const
   } catch (error) {
     if (isApiError(error)) return outcomeOf(error)
@@ -94,7 +94,8 @@ function refused(why: Why, isFinal: boolean) {
   return { kind: 'refused', why, isFinal } as const
 }
 
-function renderFor({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
+/** Returns the DataVolume of a download. */
+export function renderDownload({ namespace, name, uid, revision, attempt, target }: Start): KubeObject {
   const { sourceType: type = 'blank', url, secretRef, certConfigMap, checksum } = target
   const { volumeName, diskSize = '', storageClass, specName } = target
   return renderDataVolume({

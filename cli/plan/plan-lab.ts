@@ -1,0 +1,221 @@
+import {
+  type DeploymentObject,
+  FINALIZERS,
+  isCopiedSecret,
+  podNetworksIn,
+  type WorkspaceSpec,
+} from '@open-terrain/constructs/operator'
+import { isSame } from '../../operator/base/equality.ts'
+import { viewQuota } from '../../operator/cluster/quotas.ts'
+import { viewClaim, viewNamespace, viewSecret } from '../../operator/cluster/views.ts'
+import { parsedWorkspaceSpec, viewWorkspace } from '../../operator/controllers/workspace/caches.ts'
+import {
+  viewConfigMap,
+  viewContainerPod,
+  viewDeployment,
+  viewPersistentVolume,
+  viewPlayJob,
+  viewRoleBinding,
+  viewService,
+  viewWithSpec,
+} from '../../operator/controllers/workspace/child-views.ts'
+import { idOfObject } from '../../operator/controllers/workspace/decide/component.ts'
+import { imageNames } from '../../operator/controllers/workspace/decide/components/image.ts'
+import { networksOfBefore } from '../../operator/controllers/workspace/decide/components/network.ts'
+import { machineRequests } from '../../operator/controllers/workspace/decide/machine-requests.ts'
+import { configMapNamesIn, secretNamesIn } from '../../operator/controllers/workspace/decide/missing-secrets.ts'
+import { planWorkspace } from '../../operator/controllers/workspace/decide/plan.ts'
+import { isSwitchedOff } from '../../operator/controllers/workspace/decide/power.ts'
+import { NO_ROLLOUT } from '../../operator/controllers/workspace/decide/rebuilds.ts'
+import { renderComponents } from '../../operator/controllers/workspace/decide/render.ts'
+import type {
+  ImageFacts,
+  WorkspacePlan,
+  WorkspaceView,
+  WorkspaceWorld,
+} from '../../operator/controllers/workspace/world.ts'
+import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+import { readyImage } from './plan-image.ts'
+import { type Assumptions, idOfPlanned, type Planned, ROUNDS_MAX, stored } from './planned.ts'
+
+const OFF = { observedGeneration: 1 }
+const ON = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
+const READY = { phase: 'Ready', reason: 'Running', message: 'it runs', observedGeneration: 1 }
+
+/** How caches see what was made, once it is ready. */
+const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
+  Namespace: viewNamespace,
+  ResourceQuota: viewQuota,
+  PersistentVolumeClaim: (object) => viewClaim(stored(object, { status: { phase: 'Bound' } })),
+  PersistentVolume: viewPersistentVolume,
+  ConfigMap: viewConfigMap,
+  Deployment: (object) => viewDeployment(stored(object, { status: isSwitchedOff(object) ? OFF : ON })),
+  Job: viewPlayJob,
+  NetworkPolicy: viewWithSpec,
+  RoleBinding: viewRoleBinding,
+  Service: viewService,
+  Secret: viewSecret,
+  NetworkAttachmentDefinition: viewWithSpec,
+  VirtualMachine: (object) => stored(object, { status: READY }),
+}
+
+/** What the lab rests on, which a plan does not change. */
+interface Ground extends Assumptions {
+  readonly workspace: WorkspaceView
+  readonly spec: WorkspaceSpec
+}
+
+/** Plans a lab until all its objects are made, in a cluster that has all that it names. Its machines are objects of ours: they are to be planned too. */
+export function planFreshLab(object: KubeObject, assumptions: Assumptions): Planned {
+  const { policy, now } = assumptions
+  const view = viewWorkspace(stored(object))
+  const parsed = parsedWorkspaceSpec(view)
+  if (!parsed.ok) return { objects: [], remarks: [] }
+  const workspace = { ...view, metadata: { ...view.metadata, finalizers: [FINALIZERS.workspace] }, status: {} }
+  const ground = { ...assumptions, workspace, spec: parsed.spec }
+  const lab = new FreshLab(ground)
+  const remarks: string[] = []
+  let status: WorkspaceView['status'] = {}
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const plan = planWorkspace(worldOf(ground, { status, ...lab }), now)
+    status = plan.status
+    if (lab.take(plan)) continue
+    // What has no template is somebody else's, and there.
+    const assumed = lab.assumeImages()
+    if (assumed.length === 0) break
+    remarks.push(...assumed.map((name) => `image ${keyOf(imageKey(policy, name))} is taken for Ready`))
+  }
+  return { objects: [...lab.objects.values()], remarks: [...remarks, ...waitsOf(object, status)] }
+}
+
+/** What has been made of a lab. */
+class FreshLab {
+  /** As caches see them, by `idOfObject`. */
+  readonly children = new Map<string, KubeObject>()
+  readonly objects = new Map<string, KubeObject>()
+  readonly images = new Map<string, ImageFacts>()
+  readonly #ground: Ground
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+    const { policy, images, spec } = ground
+    for (const name of imageNames(spec))
+      if (images.has(keyOf(imageKey(policy, name)))) this.images.set(name, factsOf(ground, name))
+  }
+
+  /** Makes what a plan wants. Returns whether anything has changed by that. */
+  take({ apply, applyIf = [] }: WorkspacePlan): boolean {
+    let isChanged = false
+    for (const wanted of [...apply, ...applyIf.map((one) => one.wanted)]) {
+      const id = idOfPlanned(wanted)
+      isChanged ||= !isSame(this.objects.get(id), wanted)
+      this.objects.set(id, wanted)
+      const view = VIEWS[wanted.kind]
+      if (view !== undefined) this.children.set(idOfObject(wanted), view(stored(wanted)))
+      if (wanted.kind === 'VMDiskImage')
+        this.images.set(wanted.metadata.name, factsOfImage(wanted, this.#ground.policy))
+    }
+    return isChanged
+  }
+
+  /** Takes the images that are not there for Ready. Returns their names. */
+  assumeImages(): string[] {
+    const missing = imageNames(this.#ground.spec).filter((name) => !this.images.has(name))
+    for (const name of missing) this.images.set(name, factsOf(this.#ground, name))
+    return missing
+  }
+}
+
+/** Returns what the lab would wait for although everything that it names is there. */
+function waitsOf({ metadata: { name } }: KubeObject, { components = [] }: WorkspaceView['status']): string[] {
+  const failing = components.filter(({ phase }) => phase === 'Failed')
+  return failing.map((one) => `Workspace ${name}: ${one.kind} ${one.name}: ${one.message}`)
+}
+
+function imageKey({ imageNamespace: namespace }: Assumptions['policy'], name: string) {
+  return { namespace, name }
+}
+
+function factsOf({ policy, images, workspace }: Ground, name: string): ImageFacts {
+  const metadata = imageKey(policy, name)
+  return factsOfImage(
+    { apiVersion: workspace.apiVersion, kind: 'VMDiskImage', metadata },
+    policy,
+    images.get(keyOf(metadata)),
+  )
+}
+
+function factsOfImage(object: KubeObject, policy: Assumptions['policy'], size?: string): ImageFacts {
+  return { image: readyImage(object, size, policy), isShared: false, claims: [] }
+}
+
+interface Made {
+  readonly status: WorkspaceView['status']
+  readonly children: ReadonlyMap<string, KubeObject>
+  readonly images: ReadonlyMap<string, ImageFacts>
+}
+
+function worldOf({ workspace: fresh, spec, policy, now }: Ground, { status, children, images }: Made): WorkspaceWorld {
+  const workspace = { ...fresh, status }
+  const requests = machineRequests({ workspace, spec, children }, NO_ROLLOUT)
+  const secretSources = sourcesIn(spec)
+  const { name, uid = '' } = workspace.metadata
+  const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources }
+  const none = { image: undefined, isShared: false, claims: [] }
+  return {
+    workspace,
+    spec: { ok: true, spec },
+    policy,
+    expiry: { serverNow: now, noticeMs: policy.expiryNoticeMs, isTurn: false },
+    components: renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }),
+    children,
+    namesTaken: new Map(),
+    namesakes: new Map(),
+    missingKinds: new Set(),
+    images: new Map(imageNames(spec).map((image) => [image, images.get(image) ?? none])),
+    imageNamespace: 'there',
+    secrets: new Set(secretNamesIn(spec)),
+    configMaps: new Set(configMapNamesIn(spec)),
+    secretKeys: new Map(),
+    secretSources,
+    copiesToMend: new Set(),
+    pods: podsOf(children),
+    playPods: new Map(),
+    playEnds: new Map(),
+    nodes: new Map(),
+    ranges: [],
+    areNetworksReported: true,
+    podWarnings: new Map(),
+    rollout: NO_ROLLOUT,
+    refusals: new Map(),
+    isUndecided: false,
+    refusal: undefined,
+  }
+}
+
+/** Every Secret that is to be copied is there, and shared. */
+function sourcesIn({ secrets = [] }: WorkspaceSpec): WorkspaceWorld['secretSources'] {
+  const source = { uid: '', resourceVersion: '1', type: 'Opaque' } as const
+  return new Map(secrets.filter(isCopiedSecret).map(({ name, from }) => [name, { source: { ...from, ...source } }]))
+}
+
+/** A pod of each Deployment that is on, as Multus and a kubelet leave it when its containers run. */
+function podsOf(children: ReadonlyMap<string, KubeObject>): WorkspaceWorld['pods'] {
+  const deployments = [...children.values()].filter(({ kind }) => kind === 'Deployment') as DeploymentObject[]
+  return new Map(
+    deployments.map((one) => [one.metadata.name, isSwitchedOff(one) ? [] : [viewContainerPod(podOf(one))]] as const),
+  )
+}
+
+function podOf({ metadata: { name, namespace }, spec }: DeploymentObject): KubeObject {
+  const { labels, annotations } = spec.template.metadata
+  const { schedulingGates: _gates, ...podSpec } = spec.template.spec
+  const networks = podNetworksIn(annotations).map((one) => {
+    const ips = (one.ips ?? []).map((ip) => ip.split('/')[0])
+    return { name: `${one.namespace}/${one.name}`, interface: one.interface, ips, mac: one.mac }
+  })
+  const reported = { 'k8s.v1.cni.cncf.io/network-status': JSON.stringify(networks) }
+  const head = { namespace, name, labels, annotations: { ...annotations, ...reported } }
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: head, spec: { ...podSpec, nodeName: 'node' } }
+  return stored(pod as KubeObject, { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } })
+}

@@ -1,0 +1,155 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { EXIT_CODES } from '../exit-codes.ts'
+import { OtBench } from '../ot-bench.fixtures.ts'
+import { differenceOf } from './difference.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const API = 'apiVersion: pelotech.ot/v1alpha1'
+
+let bench: OtBench
+beforeEach(() => {
+  bench = new OtBench()
+})
+
+const plan = (text: string, ...more: string[]) => {
+  bench.files.set('-', text)
+  return bench.ot('plan', '-f', '-', ...more)
+}
+const names = () => bench.printed.trimEnd().split('\n')
+const objects = () => (JSON.parse(bench.printed) as { items: (KubeObject & { spec: never })[] }).items
+
+const LAB = `
+${API}
+kind: Workspace
+metadata: { name: lab-1 }
+spec:
+  networks: [{ name: inside, cidr: 10.10.0.0/24 }]
+  vms:
+    - name: kali
+      backingVMDiskImage: kali
+      resources: { cpu: 1, memory: 1Gi }
+      users: [{ name: me, passwordSecretRef: { name: login, key: password } }]
+      interfaces: [{ network: inside, ipAddress: 10.10.0.5/24 }]
+  containerClusters:
+    - name: web
+      dependsOn: [kali]
+      containers: [{ name: web, image: nginx }]
+`
+
+describe('ot plan', () => {
+  it('has the machines of a lab with their children, and says what was taken for granted', async () => {
+    expect(await plan(LAB, '-o', 'name')).toBe(EXIT_CODES.done)
+    expect(names()).toEqual(
+      expect.arrayContaining([
+        'workspace.pelotech.ot/lab-1',
+        'namespace/lab-1',
+        'networkattachmentdefinition.k8s.cni.cncf.io/inside -n lab-1',
+        'virtualmachine.pelotech.ot/kali -n lab-1',
+        'secret/kali-cloudinit -n lab-1',
+        'datavolume.cdi.kubevirt.io/kali-root -n lab-1',
+        'virtualmachine.kubevirt.io/kali -n lab-1',
+        'deployment.apps/web -n lab-1',
+      ]),
+    )
+    expect(new Set(names()).size).toBe(names().length)
+    expect(bench.told).toContain('image vmdi-farm/kali is taken for Ready\n')
+    expect(bench.client.calls).toEqual([])
+  })
+
+  it('takes images that are named for Ready, and the policy of the file or of --set', async () => {
+    const policy =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: sync-operator-policy }\ndata: { imageNamespace: golden }'
+    const image = ['--image', 'golden/kali=33Gi', '-o', 'json']
+    expect(await plan(`${policy}\n---${LAB}`, ...image)).toBe(EXIT_CODES.done)
+    const disk = () => objects().find(({ metadata }) => metadata.name === 'kali-root')
+    expect(JSON.stringify(disk()?.spec)).toContain('"namespace":"golden"')
+    expect(bench.told).not.toContain('is taken for Ready')
+    expect(await plan(LAB, '--set', 'imageNamespace=other', '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.stringify(disk()?.spec)).toContain('"namespace":"other"')
+    expect(await plan(LAB, '--set', 'concurrency=many')).toBe(EXIT_CODES.usage)
+  })
+
+  it('has what an image becomes, and the images of a DataSync', async () => {
+    const source = 'sourceType: http, diskSize: 10Gi, snapshotClass: snap'
+    const vms = `[{ name: attacker, url: "https://images.example/a.qcow2" }]`
+    const sync = `${API}\nkind: DataSync\nmetadata: { name: net }\nspec: { workspaceId: "035", ${source}, vms: ${vms} }`
+    expect(await plan(sync, '-o', 'name', '-n', 'farm')).toBe(EXIT_CODES.done)
+    expect(names()).toEqual([
+      'datasync.pelotech.ot/net -n farm',
+      'vmdiskimage.pelotech.ot/035-attacker -n farm',
+      expect.stringMatching(/^datavolume\.cdi\.kubevirt\.io\/035-attacker-\w{8} -n farm$/),
+      expect.stringMatching(/^volumesnapshot\.snapshot\.storage\.k8s\.io\/035-attacker-\w{8} -n farm$/),
+      'datasource.cdi.kubevirt.io/035-attacker -n farm',
+    ])
+  })
+
+  it.each(globSync('examples/*.yaml', { cwd: ROOT }))('plans %s', async (file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    const isOurs = /^apiVersion: "?pelotech\.ot\//m.test(text)
+    expect(await plan(text, '-o', 'name')).toBe(isOurs ? EXIT_CODES.done : EXIT_CODES.notFound)
+    expect(bench.told).not.toMatch(/ is (Queued|Failed|Provisioning):/)
+  })
+
+  it('gives every problem of a manifest that is refused, with its field', async () => {
+    const bad = `
+${API}
+kind: Workspace
+metadata: { name: lab-1 }
+spec: { networks: [{ name: inside, cidr: nowhere }], machines: [] }
+---
+${API}
+kind: VMDiskImage
+metadata: {}
+spec: { url: 7 }
+---
+${API}
+kind: Workspace
+metadata: { name: lab-2 }
+spec: { vms: [{ name: kali, backingVMDiskImage: kali, resources: { cpu: 1, memory: 1Gi, memroy: 2Gi } }] }
+`
+    expect(await plan(bad)).toBe(EXIT_CODES.failed)
+    expect(bench.printed).toBe('')
+    expect(bench.told).toMatch(/^ot: standard input: Workspace\/lab-1: spec\.networks\[0\]\.cidr: /m)
+    expect(bench.told).toMatch(/^ot: standard input: VMDiskImage\/number 2 of the file: metadata\.name: is required$/m)
+    expect(bench.told).toMatch(/^ot: standard input: VMDiskImage\/number 2 of the file: spec\.url: /m)
+    expect(bench.told).toContain('Workspace/lab-2: spec.vms[0].resources.memroy: is no field of this kind')
+    expect(await plan('a: [')).toBe(EXIT_CODES.failed)
+    expect(await bench.ot('plan', '-f', 'none.yaml')).toBe(EXIT_CODES.failed)
+    expect(await bench.ot('plan')).toBe(EXIT_CODES.usage)
+  })
+})
+
+describe('a difference', () => {
+  const deployment = (spec: object, annotations: object = {}) =>
+    ({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', annotations }, spec }) as KubeObject
+  const wanted = deployment({ replicas: 1, template: { spec: { containers: [{ name: 'web', image: 'nginx:2' }] } } })
+  const container = { name: 'web', image: 'nginx:1', imagePullPolicy: 'Always' }
+  const live = deployment({ replicas: 1, paused: false, template: { spec: { containers: [container] } } })
+
+  it('names the fields that are others, and not what others have added', () => {
+    expect(differenceOf(wanted, live)).toEqual({
+      effect: 'change',
+      fields: ['spec.template.spec.containers[0].image'],
+    })
+    expect(differenceOf(wanted, undefined).effect).toBe('create')
+    expect(differenceOf(live, live).effect).toBe('none')
+  })
+
+  it('is none where the mark says that the same was rendered', () => {
+    const mark = { 'pelotech.ot/rendered': 'abc' }
+    expect(differenceOf(deployment({ replicas: 1 }, mark), deployment({ replicas: 2 }, mark)).effect).toBe('none')
+  })
+
+  it('knows quantities, keeps what has data, and says nothing of the content of a Secret', () => {
+    const claim = (storage: string) =>
+      ({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data' }, spec: { storage } }) as KubeObject
+    expect(differenceOf(claim('1Gi'), claim('1024Mi')).effect).toBe('none')
+    expect(differenceOf(claim('2Gi'), claim('1Gi'))).toEqual({ effect: 'keep', fields: ['spec.storage'] })
+    const secret = (text: string) =>
+      ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { text } }) as unknown as KubeObject
+    expect(differenceOf(secret('a'), secret('b')).effect).toBe('none')
+  })
+})
