@@ -74,6 +74,11 @@ function npm(cwd: string, ...args: readonly (readonly string[])[]): string {
   return execFileSync('npm', args.flat(), { cwd, encoding: 'utf8' })
 }
 
+/** The oldest and the newest. */
+function endsOf(versions: readonly string[]): readonly string[] {
+  return [versions.at(0), versions.at(-1)].flatMap((version) => version ?? [])
+}
+
 /** An empty project. */
 function project(name: string): string {
   const path = join(folder, name)
@@ -174,7 +179,8 @@ describe('the packages', () => {
       const { stdout } = await run(node, [`main.${format}`, `./${program}.${format}`], { cwd, env })
       return JSON.parse(stdout) as { types: string[]; errors: string[] }
     }
-    for (const node of nodes)
+    // The test before tries what is between the oldest and the newest. The types of Pulumi keep a compiler busy for long.
+    for (const node of endsOf(nodes))
       for (const [, format] of FORMATS) {
         const installed = await mocked(node, format, 'platform')
         expect(installed).toMatchObject({
@@ -186,7 +192,7 @@ describe('the packages', () => {
         expect(types).toEqual(['kubernetes:pelotech.ot/v1alpha1:Workspace'])
         expect([...new Set(errors)]).toEqual([expect.stringContaining('the kubeconfig cannot be read')])
       }
-    for (const compiler of compilers)
+    for (const compiler of endsOf(compilers))
       expect(await compiled(compiler, cwd, ['platform.mts', 'platform.cts', 'team.mts', 'team.cts'])).toBe('')
   })
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { waitSettled } from '../harness/wait-settled.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 describe.skipIf(!HAS_KUBECTL)('a pipeline that waits with examples/wait-settled.sh', () => {
   it('goes on when a Workspace is ready, and its machines with it', async () => {

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 it('a workspace is switched off at its end, or deleted by its own word, when its warning is old enough by the clock of the API server', async () => {
   await using workspaces = await Workspaces.start(cluster(), {

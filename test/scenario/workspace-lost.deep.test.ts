@@ -5,13 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { conditionOf, type Workspace } from '../harness/kinds.ts'
 import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 const [{ name: VOLUME }] = DEPLOYED.volumes as unknown as [{ readonly name: string }]
 const [{ name: MACHINE }] = DEPLOYED.vms as unknown as [{ readonly name: string }]

@@ -3,11 +3,10 @@ import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 type WithSpec = KubeObject & { readonly spec: unknown }
 
@@ -93,7 +92,7 @@ it('overrides are written once, whoever leads, stay where the policy does not al
   await workspaces.untilReady(name)
   const specs = async () => JSON.stringify(Object.values(await read()).map(({ spec }) => spec))
   await expect
-    .poll(specs)
+    .poll(specs, { timeout: 120_000 })
     .not.toMatch(/host-model|"hidden"|maxGuest|"sound"|10\.0\.0\.9|LIMIT|preStop|ephemeral-storage|sysctls|emptyDir/)
   await workspaces.delete(name)
   await world.finish()

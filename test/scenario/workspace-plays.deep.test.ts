@@ -3,12 +3,11 @@ import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { JOB, SECRET } from '../../operator/kube/resource-types.ts'
 import { readManifests } from '../../sandbox/demo/manifests.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { WORKSPACE } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 const decoded = (value = '') => Buffer.from(value, 'base64').toString()
 

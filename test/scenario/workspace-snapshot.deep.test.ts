@@ -8,14 +8,13 @@ import {
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
 import type { Machine } from '../../sandbox/simulators/kubevirt-models.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { conditionOf, WORKSPACE_SNAPSHOT } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { WorkspaceSnapshots } from '../harness/workspace-snapshots.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 
-// The default storage class makes this cluster unsuitable for other tests.
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 const [VM] = DEPLOYED.vms as [(typeof DEPLOYED.vms)[number]]
 const VICTIM = {

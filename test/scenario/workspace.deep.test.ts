@@ -12,12 +12,12 @@ import {
 } from '../../operator/kube/resource-types.ts'
 import type { Pod } from '../../sandbox/simulators/models.ts'
 import { mayReach, type NetworkPolicy } from '../../sandbox/simulators/network-policies.ts'
-import { useOwnCluster } from '../harness/cluster.ts'
+import { useCluster } from '../harness/cluster.ts'
 import { refuseCreation } from '../harness/refusal.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import type { World } from '../harness/world.ts'
 
-const cluster = useOwnCluster()
+const cluster = useCluster()
 
 const NETWORK = { name: 'net', cidr: '10.9.0.0/24' }
 const WEB = {
