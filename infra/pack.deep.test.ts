@@ -17,6 +17,8 @@ const run = promisify(execFile)
 const NODE = `node-${process.platform}-${process.arch}`
 /** Compilers that teams have: the oldest that reads our declarations, the last of its major version, and ours. */
 const TYPESCRIPT = ['5.4', '5.9']
+/** Whose template is tried. */
+const CDK8S_CLI = '2.207.60'
 const FORMATS = [
   ['ES modules', 'mjs'],
   ['CommonJS', 'cjs'],
@@ -85,6 +87,35 @@ function project(name: string): string {
   mkdirSync(path)
   writeFileSync(join(path, 'package.json'), JSON.stringify({ name, private: true }))
   return path
+}
+
+/**
+ * A project from the template of `cdk8s init typescript-app`, file by file. The command itself is not run: after that it imports the types of Kubernetes, from
+ * GitHub and not from npm. They are no part of a lab, and so is the command no part of the project here.
+ */
+function initialized(): string {
+  const tools = join(folder, 'tools')
+  npm(tools, ['pack', '--silent', `cdk8s-cli@${CDK8S_CLI}`])
+  execFileSync('tar', ['xzf', `cdk8s-cli-${CDK8S_CLI}.tgz`], { cwd: tools })
+  const { dependencies } = JSON.parse(readFileSync(join(tools, 'package/package.json'), 'utf8'))
+  const versionOf = (name: string) => String(dependencies[name]).replace('^', '')
+  const words: Readonly<Record<string, string>> = {
+    $base: 'init',
+    cdk8s_core_version: versionOf('cdk8s'),
+    cdk8s_plus_version: versionOf('cdk8s-plus-33'),
+    constructs_version: versionOf('constructs'),
+    cdk8s_cli_spec: `^${CDK8S_CLI}`,
+  }
+  const [template, cwd] = [join(tools, 'package/templates/typescript-app'), project('init')]
+  for (const file of ['cdk8s.yaml', 'jest.config.js', 'main.test.ts', 'main.ts', 'package.json', 'tsconfig.json']) {
+    const text = readFileSync(join(template, file), 'utf8')
+    writeFileSync(
+      join(cwd, file),
+      text.replaceAll(/\{\{ (\S+) \}\}/g, (_match, word) => words[word] ?? ''),
+    )
+  }
+  npm(cwd, ['pkg', 'delete', 'devDependencies.cdk8s-cli'])
+  return cwd
 }
 
 interface Text {
@@ -162,6 +193,23 @@ describe('the packages', () => {
     for (const node of nodes) for (const [, format] of FORMATS) await run(node, [`platform.${format}`], { cwd })
     const sources = ['lab.mts', 'lab.cts', 'platform.mts', 'platform.cts']
     for (const compiler of compilers) expect(await compiled(compiler, cwd, sources)).toBe('')
+  })
+
+  it('build in what cdk8s init makes of its template for TypeScript, unchanged but for a lab', () => {
+    const cwd = initialized()
+    const main = join(cwd, 'main.ts')
+    const lab = `const lab = new Workspace(this, 'redblue')
+    const control = lab.addNetwork('control', { cidr: '10.10.0.0/24' })
+    lab.addVm('kali', { image: 'kali', cpu: 2, memory: '2Gi' }).connect(control, 11)`
+    const text = readFileSync(main, 'utf8').replace('// define resources here', lab)
+    writeFileSync(main, `import { Workspace } from '@open-terrain/constructs';\n${text}`)
+    npm(cwd, ['install', ...NPM_OPTIONS, files['@open-terrain/constructs'] ?? ''])
+    npm(cwd, ['run', 'compile'])
+    npm(cwd, ['run', 'test', '--', '-u'])
+    // What its cdk8s.yaml has `cdk8s synth` run.
+    expect(readFileSync(join(cwd, 'cdk8s.yaml'), 'utf8')).toContain('app: npx ts-node main.ts')
+    for (const node of nodes) execFileSync(node, [join(cwd, 'node_modules/.bin/ts-node'), 'main.ts'], { cwd })
+    expect(readFileSync(join(cwd, 'dist/init.k8s.yaml'), 'utf8')).toContain('kind: Workspace')
   })
 
   it('install the operator and a lab in programs of Pulumi, as the docs say', async () => {
