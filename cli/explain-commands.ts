@@ -64,7 +64,9 @@ export function addExplainCommands(program: Command, connected: Connecting, surr
 
   program
     .command('tree <lab>')
-    .description('the objects of a lab as a tree, down to pods and claims, each with its state, and the images that it names')
+    .description(
+      'the objects of a lab as a tree, down to pods and claims, each with its state, and the images that it names',
+    )
     .addOption(new Option('-o, --output <form>', 'how to print it').choices(TREE_FORMS).default('table'))
     .addHelpText('after', '\nExamples:\n  ot tree lab-035\n  ot tree lab-035 -o json')
     .action((lab: string, { output }: { readonly output: TreeForm }) =>

@@ -100,7 +100,10 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .option(...SELECTOR)
     .addOption(new Option('-o, --output <form>', 'how to print them').choices(OUTPUTS).default('table'))
     .option('-w, --watch', 'go on and show each change, until Ctrl-C')
-    .addHelpText('after', '\nExamples:\n  ot labs -l course=net-1\n  ot labs -l course=net-1 -w\n  ot labs -l course=net-1 -o name')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  ot labs -l course=net-1\n  ot labs -l course=net-1 -w\n  ot labs -l course=net-1 -o name',
+    )
     .action((names: string[], { selector, output, watch }: LabsFlags) =>
       connected(async (client) => {
         const choice = { names, ...(selector !== undefined && { selector }) }
