@@ -104,7 +104,9 @@ function glanceAt(rows: readonly LabRow[], now: number): string {
     summaryOf(rows),
     ...waits,
     ...(outdated === 0 ? [] : [`with outdated machines: ${outdated}`]),
-    ...(next === undefined ? [] : [`next to end: ${next.name}, in ${shortDuration(Date.parse(next.expiresAt ?? '') - now)}`]),
+    ...(next === undefined
+      ? []
+      : [`next to end: ${next.name}, in ${shortDuration(Date.parse(next.expiresAt ?? '') - now)}`]),
   ]
   return lines.map((line) => `${shown(line)}\n`).join('')
 }

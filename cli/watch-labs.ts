@@ -1,7 +1,7 @@
 import { workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { leanLab, type Lab, type LabChoice } from './labs.ts'
+import { type Lab, type LabChoice, leanLab } from './labs.ts'
 import { follow } from './live/follow.ts'
 import { redraw } from './live/redraw.ts'
 import { labsText, type Output } from './show-labs.ts'

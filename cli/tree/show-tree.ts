@@ -3,14 +3,14 @@ import {
   dataSync,
   virtualMachine,
   vmDiskImage,
+  type WorkspaceStatus,
   workspace,
   workspaceSnapshot,
-  type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../operator/base/messages.ts'
 import { imagesNamedBy, viewMachine } from '../../operator/controllers/virtual-machine/caches.ts'
-import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { find } from '../../operator/kube/find.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, objectKeyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -68,7 +68,10 @@ async function labTree(reader: Reader, lab: OwnObject & { readonly status?: Work
   const found = lists.flatMap((list, at) => (isUnseen(list) ? [] : list.map((object) => typed(object, PARTS[at]))))
   const images = await imagesOf(reader, found)
   const grown = new Grower(lab, found, images)
-  const children = [...(own === undefined || isUnseen(own) ? [] : [nodeOf(typed(own, NAMESPACE), [])]), ...grown.below(lab)]
+  const children = [
+    ...(own === undefined || isUnseen(own) ? [] : [nodeOf(typed(own, NAMESPACE), [])]),
+    ...grown.below(lab),
+  ]
   return { tree: nodeOf(lab, children), unseen: [...unseen, ...grown.unseen] }
 }
 
@@ -108,7 +111,9 @@ class Grower {
     this.#lab = lab
     this.#objects = objects
     this.#images = images
-    this.unseen = [...images].flatMap(([key, image]) => (isUnseen(image) ? [`VMDiskImage ${key}: ${image.unseen}`] : []))
+    this.unseen = [...images].flatMap(([key, image]) =>
+      isUnseen(image) ? [`VMDiskImage ${key}: ${image.unseen}`] : [],
+    )
     const known = new Set([lab, ...objects].map(({ metadata }) => metadata.uid))
     for (const object of objects) {
       const owner = this.#ownerOf(object, known)
@@ -166,7 +171,14 @@ function nodeOf(object: KubeObject, children: readonly TreeNode[]): TreeNode {
   const { apiVersion, kind, metadata } = object
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   const { namespace, name } = metadata
-  return { kind, group, namespace, name, ...(group === vmDiskImage.group ? ownState(object) : objectStateOf(object)), children }
+  return {
+    kind,
+    group,
+    namespace,
+    name,
+    ...(group === vmDiskImage.group ? ownState(object) : objectStateOf(object)),
+    children,
+  }
 }
 
 function ownState(object: OwnObject) {

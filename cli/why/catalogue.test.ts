@@ -25,7 +25,12 @@ const ALL = Object.entries(CATALOGUES).flatMap(([kind, catalogue]) =>
 function causeOf(kind: string, reason: string) {
   const namespace = kind === 'Workspace' ? {} : { namespace: 'team' }
   const status = { observedGeneration: 1, phase: 'Failed', reason, message: 'as it is' }
-  const object = { apiVersion: 'pelotech.ot/v1alpha1', kind, metadata: { name: 'it', generation: 1, ...namespace }, status }
+  const object = {
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind,
+    metadata: { name: 'it', generation: 1, ...namespace },
+    status,
+  }
   const [cause] = causesOf(ownLink(object), { operatorNamespace: 'sync-operator', lab: undefined })
   return cause
 }

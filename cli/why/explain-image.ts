@@ -81,7 +81,9 @@ export async function explainImage(image: ImageObject, telling: Telling): Promis
   const { phase, reason = '' } = image.status ?? {}
   const follow = FOLLOWED[reason] ?? (phase === PHASES.Failed ? attemptLinks : undefined)
   const because = [...(await notSeenLinks(image, telling)), ...((await follow?.(image, telling)) ?? [])]
-  return { ...own, because }
+  // What to create is known even where nobody may look whether it is there.
+  const unseen = because.find(({ commands, unseen: why }) => commands !== undefined && why !== undefined)
+  return { ...own, because, ...(unseen !== undefined && { commands: unseen.commands }) }
 }
 
 /** Returns the link of an image that something names. */
@@ -182,8 +184,7 @@ async function secretLinks(image: ImageObject, { reader }: Telling): Promise<rea
   const command = createCommand(namespace, { name, asked })
   const help = helpOf(vmDiskImage.kind, 'SecretMissing')
   const found = await reader.getMetadata(SECRET, { namespace, name })
-  // That the image waits for it is known even where nobody may look.
-  if (isUnseen(found)) return [{ ...unseenLink(about, found.unseen) }]
+  if (isUnseen(found)) return [{ ...unseenLink(about, found.unseen), commands: [command] }]
   if (found !== undefined) return [{ about, isWell: true, phase: 'exists', because: [] }]
   return [
     {

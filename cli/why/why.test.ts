@@ -329,6 +329,7 @@ describe('ot why', () => {
     expect(text).toContain('└─ Secret images/s3: not visible to you: needs list of secrets in images\n')
     expect(text).toContain('Events: not visible to you: needs list of events in default\n')
     expect(text).toContain('Cause: VMDiskImage images/kali: Queued, SecretMissing\n')
+    expect(text).toContain('\n  kubectl -n images create secret generic s3 --from-literal=accessKeyId=VALUE')
   })
 
   it('says that nobody leads where a spec was not looked at', async () => {

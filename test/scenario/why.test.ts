@@ -18,6 +18,8 @@ it('a lab that is broken in four ways says each cause, and one after another is 
   const env = { ...process.env, KUBECONFIG, OPERATOR_NAMESPACE: world.operatorNamespace }
   const ot = async (...args: readonly string[]) => (await run(process.execPath, [OT, ...args], { env })).stdout
   const name = workspaces.name('lab')
+  // Classes are of the cluster, which other tests share.
+  const later = workspaces.name('later')
   const causes = async () => {
     const { causes: found } = JSON.parse(await ot('why', name, '-o', 'json')) as Explanation
     return found.map(({ about, reason }) => [about.kind, reason ?? about.name].join(' ')).toSorted()
@@ -28,7 +30,7 @@ it('a lab that is broken in four ways says each cause, and one after another is 
   await world.untilPhase('failed', 'Failed')
   const release = await heldDownload(world, 'running')
   await world.createImage('secret', { sourceType: 's3', secretRef: 'later' })
-  await world.createImage('class', { storageClass: 'later' })
+  await world.createImage('class', { storageClass: later })
   await world.createImage('queued')
   await world.untilReason('queued', 'Queued')
   const images = ['secret', 'class', 'failed', 'queued']
@@ -38,7 +40,7 @@ it('a lab that is broken in four ways says each cause, and one after another is 
     const told = status?.components?.filter(({ kind, phase }) => kind === 'Image' && phase !== 'Ready')
     return told?.length === images.length
   })
-  expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads', 'Secret later', 'StorageClass later'])
+  expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads', 'Secret later', `StorageClass ${later}`])
   const text = await ot('why', name)
   expect(text).toContain(`kubectl -n ${world.namespace} create secret generic later`)
   expect(text).toContain(`pelotech.ot/retry-requested-at="$(date -u +%FT%TZ)"`)
@@ -47,8 +49,8 @@ it('a lab that is broken in four ways says each cause, and one after another is 
 
   await world.createSecret('later')
   await world.untilReason('secret', 'Queued')
-  expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads', 'StorageClass later'])
-  await world.createStorageClass('later')
+  expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads', `StorageClass ${later}`])
+  await world.createStorageClass(later)
   await world.untilReason('class', 'Queued')
   expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads'])
   release()
