@@ -5,7 +5,16 @@ import { join } from 'node:path'
 import { bundle } from '../tooling/bundle.ts'
 
 const OT = join(import.meta.dirname, '../dist/ot.mjs')
+const NODE = 24
 
-await bundle('cli/main.ts', 'dist/ot.mjs')
+/** An older Node says what it lacks. It can parse the file, and runs nothing of it but this. */
+const CHECK = `
+if (Number(process.versions.node.split('.')[0]) < ${NODE}) {
+  process.stderr.write('ot: it needs Node ${NODE} or newer, and this is Node ' + process.versions.node + ': install a newer one\\n')
+  process.exit(1)
+}
+`
+
+await bundle('cli/main.ts', 'dist/ot.mjs', { target: 'node18', beginning: CHECK })
 await writeFile(OT, `#!/usr/bin/env node\n${await readFile(OT, 'utf8')}`)
 await chmod(OT, 0o755)

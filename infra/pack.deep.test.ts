@@ -250,5 +250,12 @@ describe('the packages', () => {
     expect(readdirSync(join(cwd, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@open-terrain'])
     const { stdout } = await run(nodes.at(-1) ?? '', [join(cwd, 'node_modules/.bin/kubectl-ot'), '--help'])
     expect(stdout).toContain('labs')
+    const [node = '', ot] = [nodes[0], join(cwd, 'node_modules/.bin/ot')]
+    const version = (await run(node, ['-p', 'process.versions.node'])).stdout.trim()
+    // An older Node says in one sentence what it lacks.
+    if (Number(version.split('.')[0]) < 24)
+      await expect(run(node, [ot, '--help'])).rejects.toMatchObject({
+        stderr: `ot: it needs Node 24 or newer, and this is Node ${version}: install a newer one\n`,
+      })
   })
 })

@@ -63,15 +63,21 @@ const leaveOut: Plugin = {
  * Makes one file of a program of ours, with everything that it needs but Node.
  * @param entry path from the root of the repository
  * @param outfile path from there
+ * @param target oldest Node that can parse it
+ * @param beginning code that runs before all other
  * @returns what is in the bundle
  */
-export async function bundle(entry: string, outfile: string): Promise<Metafile> {
+export async function bundle(
+  entry: string,
+  outfile: string,
+  { target = 'node24', beginning = '' }: { readonly target?: string; readonly beginning?: string } = {},
+): Promise<Metafile> {
   const { metafile } = await build({
     entryPoints: [join(ROOT, entry)],
     outfile: join(ROOT, outfile),
     bundle: true,
     platform: 'node',
-    target: 'node24',
+    target,
     format: 'esm',
     // Beside the bundle, for those who look for the source of a line. The bundle does not name it, because it is not in the image.
     sourcemap: 'external',
@@ -80,7 +86,7 @@ export async function bundle(entry: string, outfile: string): Promise<Metafile> 
     // Names are kept so that stack traces are readable. Shortening them and restoring them at run time costs 4 % of CPU time.
     minifyIdentifiers: false,
     legalComments: 'linked',
-    banner: { js: REQUIRE },
+    banner: { js: `${REQUIRE}${beginning}` },
     plugins: [requireOfNode, leaveOut],
     // Development only: logs on a terminal.
     external: ['pino-pretty'],

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { commandOptions } from '../../sandbox/command-options.ts'
 import { buildBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
+import { measureCommandLine } from './figures/command-line.ts'
 import { measureCost } from './figures/cost.ts'
 import { type DataSyncLoad, measureDataSyncs } from './figures/data-syncs.ts'
 import { measureForeign } from './figures/foreign.ts'
@@ -81,6 +82,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   workspaces: (tell) => measureWorkspaces(WORKSPACES, tell),
   switched: measureSwitched,
   plan: measurePlan,
+  ot: measureCommandLine,
   foreign: measureForeign,
   tenant: measureTenant,
   policy: measurePolicy,
