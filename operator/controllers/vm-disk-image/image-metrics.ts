@@ -65,6 +65,7 @@ export class ImageMetrics {
       ({ references }) => references?.machines ?? 0,
     )
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
+    total('ot_vmdi_bytes', 'Restore sizes of VMDiskImages that have an artifact, all together', bytesOf)
     total(
       'ot_vmdi_unreferenced_bytes',
       'Restore sizes of VMDiskImages that nothing refers to, all together',
