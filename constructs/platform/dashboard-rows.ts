@@ -170,10 +170,19 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       {
         title: 'Wait for something missing',
         description:
-          'How long 9 of 10 images waited for what somebody has to make, such as a Secret, by reason, when that wait ended. Make it sooner, or before the image.',
+          'For how long the image that has waited longest has waited for what somebody has to make, such as a Secret, by reason. Make it before the image.',
         as: 'timeseries',
         unit: 's',
-        queries: [{ expr: quantile(0.9, 'ot_sync_blocked_seconds', 'reason'), legend: '{{reason}}' }],
+        queries: [
+          {
+            expr: max(
+              'ot_state_longest_seconds',
+              'reason',
+              'kind="VMDiskImage",phase="Queued",reason!~"Queued|Starting|Paused|Suspended"',
+            ),
+            legend: '{{reason}}',
+          },
+        ],
         alert: 'ObjectBlocked',
       },
       {
@@ -195,7 +204,10 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
           'Attempts that failed. Most are tried again. The API reference has the remedy of each reason, and the attempts in the status of the image have the text.',
         as: 'timeseries',
         unit: 'short',
-        queries: [{ expr: hourly('ot_sync_attempts_total', 'reason', 'result="Failed"'), legend: '{{reason}}' }],
+        queries: [
+          // Those that never occur are there too, with 0.
+          { expr: `${hourly('ot_sync_attempts_total', 'reason', 'result="Failed"')} > 0`, legend: '{{reason}}' },
+        ],
         isStacked: true,
         alert: 'ImageWaiting',
       },
