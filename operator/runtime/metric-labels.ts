@@ -22,11 +22,11 @@ export const METRIC_LABELS = {
   neighbour: { values: '`CDI` or `KubeVirt`', most: 2 },
   phase: { values: 'phase of the kind, `Deleting` or `Retrying`', most: 12 },
   play: { values: '`build` or `deploy`', most: 2 },
-  reason: { values: 'reason of the [API reference](../crds-gen/generated/api.md#reasons), or `Other`', most: 120 },
+  reason: { values: 'reason of the [API reference](api.md#reasons), or `Other`', most: 120 },
   resource: { values: 'resource of the API, in the plural', most: 60 },
   result: { values: 'how it ended', most: 4 },
   source_type: { values: 'source type of images', most: 8 },
-  state: { values: 'state of a lab or of a machine, see [Classes](operations.md#classes)', most: 4 },
+  state: { values: 'state of a lab or of a machine, see [Classes](../../docs/operations.md#classes)', most: 4 },
   verb: { values: 'method of HTTP, or `WATCH`', most: 10 },
   why: { values: '`LastReferenceWent` or `NeverReferenced`', most: 2 },
 } as const satisfies Readonly<Record<string, LabelHelp>>

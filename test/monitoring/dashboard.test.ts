@@ -67,7 +67,7 @@ describe('the dashboard', () => {
     const changed = (panel: object) => problemsOf({ ...dashboardJson(), panels: [row, { ...first, ...panel }] })
     expect(changed({})).toEqual([])
     expect(changed({ legend: 'none' }).join()).toContain('legend')
-    expect(changed({ options: { graphMode: 'circle' } }).join()).toContain('graphMode')
+    expect(changed({ options: { graphMode: 'circle' } }).join()).toContain('circle')
     expect(changed({ targets: [{ refId: 'A', query: 'up' }] }).join()).toContain('query')
   })
 

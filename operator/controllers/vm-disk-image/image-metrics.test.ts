@@ -67,8 +67,8 @@ describe('an attempt', () => {
     metrics.attempted([failed, succeeded], [failed, succeeded])
     metrics.attempted([failed, succeeded], undefined)
     expect(await counted(registry, 'ot_sync_attempts_total')).toEqual([
-      'ot_sync_attempts_total{result="Failed",reason="ImporterFailed"} 1',
       'ot_sync_attempts_total{result="Succeeded",reason="Synced"} 1',
+      'ot_sync_attempts_total{result="Failed",reason="ImporterFailed"} 1',
     ])
     expect(await lines(registry, 'ot_sync_duration_seconds')).toEqual([
       'ot_sync_duration_seconds_sum 1.4',
