@@ -4,10 +4,8 @@ import { METRIC_LABELS, type RegisteredMetric, registeredMetrics } from '../oper
 /** What the text of a metric does not say: what it is good for, and what not. */
 const NOTES: Readonly<Record<string, string>> = {
   ot_sync_without_slot: 'More than 0 for some minutes is a bug.',
-  ot_unknown_import_errors_total:
-    '`status.attempts` of the images has the text. If no retry can fix it, report it.',
-  ot_vmdi_removed_total:
-    'Many in an hour may be a TTL that is too short: `increase(ot_vmdi_removed_total[1h]) > 50`.',
+  ot_unknown_import_errors_total: '`status.attempts` of the images has the text. If no retry can fix it, report it.',
+  ot_vmdi_removed_total: 'Many in an hour may be a TTL that is too short: `increase(ot_vmdi_removed_total[1h]) > 50`.',
   ot_vm_provision_seconds:
     'Slow ones: `histogram_quantile(0.9, sum by (le) (rate(ot_vm_provision_seconds_bucket[1h]))) > 600`.',
   ot_class_workspaces: 'See [Classes](../../docs/operations.md#classes).',

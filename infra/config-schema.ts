@@ -73,12 +73,6 @@ const labels = z.record(
   { error: withInvalidKeys('must be labels: a text by key, such as {team: platform}') },
 )
 
-const annotations = z.record(
-  z.string().regex(LABEL_KEY, { error: 'must be the key of an annotation, such as grafana_folder' }),
-  text('must be a text'),
-  { error: withInvalidKeys('must be annotations: a text by key, such as {grafana_folder: Open Terrain}') },
-)
-
 /** The message of a record that is none. An invalid key has the message of the schema of keys. */
 function withInvalidKeys(error: string) {
   return ({ code }: { code: string }) => (code === 'invalid_key' ? undefined : error)
@@ -299,13 +293,19 @@ export const SCHEMA = z
         .optional(),
       alerts: alerts.optional(),
       dashboard: z
-        .union([z.literal(false), z.strictObject({
-          namespace: objectName.optional(),
-          labels: labels.optional(),
-          annotations: annotations.optional(),
-        })], {
-          error: 'must be false, which leaves the dashboard out, or have namespace, labels or annotations',
-        })
+        .union(
+          [
+            z.literal(false),
+            z.strictObject({
+              namespace: objectName.optional(),
+              labels: labels.optional(),
+              annotations: annotations.optional(),
+            }),
+          ],
+          {
+            error: 'must be false, which leaves the dashboard out, or have namespace, labels or annotations',
+          },
+        )
         .optional(),
     }).default({ enabled: false }),
     networkPolicies: fields({

@@ -1,8 +1,8 @@
 import { systemClock } from './base/clock.ts'
 import type { KubeClient } from './kube/kube-client.ts'
 import { OperatorReplica } from './operator.ts'
-import { METRIC_LABELS, type MetricLabel } from './runtime/metric-labels.ts'
 import type { Logger } from './runtime/log.ts'
+import { METRIC_LABELS, type MetricLabel } from './runtime/metric-labels.ts'
 
 export { METRIC_LABELS } from './runtime/metric-labels.ts'
 
@@ -39,10 +39,10 @@ export function registeredMetrics(): readonly RegisteredMetric[] {
     readonly constructor: { readonly name: string }
   }[]
   return registered
-    .map(({ name, help, labelNames, constructor }) => ({
+    .map(({ name, help, labelNames, constructor: { name: made } }) => ({
       name,
       help,
-      type: constructor.name.toLowerCase() as RegisteredMetric['type'],
+      type: made.toLowerCase() as RegisteredMetric['type'],
       labels: labelNames.filter((label): label is MetricLabel => Object.hasOwn(METRIC_LABELS, label)),
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

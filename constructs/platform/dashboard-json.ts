@@ -7,7 +7,7 @@ const UID = 'open-terrain'
 const SCHEMA_VERSION = 39
 const COLUMNS = 24
 const HEIGHT = { row: 1, stat: 4, graph: 8 } as const
-const SOURCE = { type: 'prometheus', uid: '${datasource}' } as const
+const SOURCE = { type: 'prometheus', uid: '$datasource' } as const
 
 interface Place {
   readonly x: number
@@ -102,7 +102,8 @@ function panelJson(panel: DashboardPanel, id: number, gridPos: Place, runbookUrl
     description,
     gridPos,
     datasource: SOURCE,
-    ...(alert !== undefined && runbookUrl !== undefined && { links: [runbookLink(`${runbookUrl}#${runbookAnchor(alert)}`)] }),
+    ...(alert !== undefined &&
+      runbookUrl !== undefined && { links: [runbookLink(`${runbookUrl}#${runbookAnchor(alert)}`)] }),
     targets: targetsOf(panel),
     fieldConfig: { defaults: fieldOf(panel), overrides: [] },
     options: OPTIONS[as],
@@ -188,6 +189,4 @@ const OPTIONS = {
   table: { frameIndex: 0, showHeader: true, cellHeight: 'sm', sortBy: [{ displayName: 'For', desc: true }] },
 } as const
 
-const TABLE = [
-  { id: 'organize', options: { excludeByName: { Time: true }, renameByName: { Value: 'For' } } },
-] as const
+const TABLE = [{ id: 'organize', options: { excludeByName: { Time: true }, renameByName: { Value: 'For' } } }] as const

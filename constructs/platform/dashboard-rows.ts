@@ -142,7 +142,8 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       },
       {
         title: 'Queue',
-        description: 'Images that wait for a slot. A queue that does not move has an alert: its section says where to look.',
+        description:
+          'Images that wait for a slot. A queue that does not move has an alert: its section says where to look.',
         as: 'timeseries',
         unit: 'short',
         queries: [{ expr: recorded('queueLength'), legend: 'waiting' }],
@@ -222,7 +223,8 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       },
       {
         title: 'Downloads without a slot',
-        description: 'Downloads beyond the limit. There must be none: if there are, it is a bug, or somebody forges them.',
+        description:
+          'Downloads beyond the limit. There must be none: if there are, it is a bug, or somebody forges them.',
         as: 'stat',
         unit: 'short',
         queries: [{ expr: sum('ot_sync_without_slot'), legend: 'without a slot' }],
@@ -354,7 +356,8 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       },
       {
         title: 'Full copies',
-        description: 'Machines whose disk CDI copied instead of cloning it: check the classes of storage and snapshots.',
+        description:
+          'Machines whose disk CDI copied instead of cloning it: check the classes of storage and snapshots.',
         as: 'stat',
         unit: 'short',
         queries: [{ expr: sum('ot_vm_full_copies'), legend: 'full copies' }],
@@ -410,7 +413,9 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
         description: 'Labs of the chosen classes, by state. Empty unless the operator has LAB_CLASS_LABEL.',
         as: 'timeseries',
         unit: 'short',
-        queries: [{ expr: sum('ot_class_workspaces', 'class, state', 'class=~"$class"'), legend: '{{class}} {{state}}' }],
+        queries: [
+          { expr: sum('ot_class_workspaces', 'class, state', 'class=~"$class"'), legend: '{{class}} {{state}}' },
+        ],
         isStacked: true,
       },
       {
@@ -428,7 +433,8 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       },
       {
         title: 'Outdated members of the class',
-        description: 'Members of labs whose disk is of an earlier spec: `ot rebuild --outdated` for those that may lose their disk.',
+        description:
+          'Members of labs whose disk is of an earlier spec: `ot rebuild --outdated` for those that may lose their disk.',
         as: 'timeseries',
         unit: 'short',
         queries: [{ expr: sum('ot_class_members_outdated', 'class', 'class=~"$class"'), legend: '{{class}}' }],
@@ -508,9 +514,7 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
           'By code. 409 now and then is normal. 403 is a right that is missing, 429 and 5xx an API server that has too much to do.',
         as: 'timeseries',
         unit: 'reqps',
-        queries: [
-          { expr: perSecond('rest_client_requests_total', 'code', 'code!~"2.."'), legend: '{{code}}' },
-        ],
+        queries: [{ expr: perSecond('rest_client_requests_total', 'code', 'code!~"2.."'), legend: '{{code}}' }],
         isStacked: true,
         alert: 'StaleWatch',
       },
@@ -520,7 +524,10 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
         as: 'timeseries',
         unit: 's',
         queries: [
-          { expr: quantile(0.9, 'rest_client_request_duration_seconds', 'verb', '$__rate_interval'), legend: '{{verb}}' },
+          {
+            expr: quantile(0.9, 'rest_client_request_duration_seconds', 'verb', '$__rate_interval'),
+            legend: '{{verb}}',
+          },
         ],
       },
       {
@@ -532,14 +539,21 @@ export const DASHBOARD_ROWS: readonly DashboardRow[] = [
       },
       {
         title: 'Reconciles that fail in an hour',
-        description: 'Each is in the log, with its key and the error. A rate that stays is a bug, or a right that is missing.',
+        description:
+          'Each is in the log, with its key and the error. A rate that stays is a bug, or a right that is missing.',
         as: 'timeseries',
         unit: 'short',
-        queries: [{ expr: hourly('controller_runtime_reconcile_total', 'controller', 'result="error"'), legend: '{{controller}}' }],
+        queries: [
+          {
+            expr: hourly('controller_runtime_reconcile_total', 'controller', 'result="error"'),
+            legend: '{{controller}}',
+          },
+        ],
       },
       {
         title: 'Silence of watches',
-        description: 'For how long the API server has sent nothing, the worst kind of each pod. Below 60 seconds as a rule.',
+        description:
+          'For how long the API server has sent nothing, the worst kind of each pod. Below 60 seconds as a rule.',
         as: 'timeseries',
         unit: 's',
         queries: [{ expr: max('ot_informer_silent_seconds', 'pod'), legend: '{{pod}}' }],

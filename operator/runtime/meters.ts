@@ -33,7 +33,13 @@ export class Meters {
   }
 
   /** Adds a gauge of the number of items of each sort, computed when it is scraped. `all`: sorts that are reported even if there are no such items. */
-  counted(name: string, help: string, label: MetricLabel, sorts: () => Iterable<string>, all: readonly string[] = []): void {
+  counted(
+    name: string,
+    help: string,
+    label: MetricLabel,
+    sorts: () => Iterable<string>,
+    all: readonly string[] = [],
+  ): void {
     this.#computed(name, help, [label], (gauge) => {
       gauge.reset()
       for (const sort of all) gauge.set({ [label]: sort }, 0)

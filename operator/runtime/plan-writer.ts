@@ -151,7 +151,10 @@ export class PlanWriter<P extends KubeObject> {
       caches.observeWrite(type, await client.replaceStatus(type, withStatus(primary, status), { signal }))
       this.#record(primary, status, { type: 'Warning', reason: BUG_REASON, message: status.message })
     } catch (error) {
-      log.warn({ ...this.#subject(primary), error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)
+      log.warn(
+        { ...this.#subject(primary), error: redactUrls(String(error)) },
+        `the status of a ${type.kind} cannot tell of a bug`,
+      )
     }
   }
 

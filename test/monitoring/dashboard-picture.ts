@@ -31,7 +31,14 @@ export function dashboardPicture(panels: readonly DrawnPanel[], fromMs: number, 
     'text{font:11px sans-serif;fill:#444}.row{font-size:16px;font-weight:bold}.title{font-size:12px;font-weight:bold}.tile{fill:#fff;stroke:#ddd}.grid{stroke:#eee}'
   const width = COLUMNS * TILE.width + 16
   const head = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y + 10}" viewBox="0 0 ${width} ${y + 10}">`
-  return [head, `<style>${style}</style>`, `<rect width="100%" height="100%" fill="#f4f5f5"/>`, ...parts, '</svg>', ''].join('\n')
+  return [
+    head,
+    `<style>${style}</style>`,
+    `<rect width="100%" height="100%" fill="#f4f5f5"/>`,
+    ...parts,
+    '</svg>',
+    '',
+  ].join('\n')
 }
 
 function tile(panel: DrawnPanel, from: number, to: number): string {

@@ -1,8 +1,8 @@
 import { dashboardJson } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { MonitoredWorld } from './monitored-world.ts'
-import { PastPrometheus } from './past-prometheus.ts'
 import { panelsOf } from './panels.ts'
+import { PastPrometheus } from './past-prometheus.ts'
 import { renderedRules } from './rendered.ts'
 
 const found = inject('prometheus')

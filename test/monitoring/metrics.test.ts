@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  REASON_HELP,
-  VIRTUAL_MACHINE_REASON_HELP,
-  WORKSPACE_REASON_HELP,
-} from '@open-terrain/constructs/operator'
+import { REASON_HELP, VIRTUAL_MACHINE_REASON_HELP, WORKSPACE_REASON_HELP } from '@open-terrain/constructs/operator'
 import { ALERTS, type AlertName } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { ImageMetrics } from '../../operator/controllers/vm-disk-image/image-metrics.ts'
+import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { registeredMetrics } from '../../operator/registered-metrics.ts'
 import { METRIC_LABELS } from '../../operator/runtime/metric-labels.ts'
 import { RuntimeMetrics } from '../../operator/runtime/metrics.ts'
@@ -60,6 +56,7 @@ describe('the metrics', () => {
     expect(reasons.size).toBeLessThanOrEqual(METRIC_LABELS.reason.most)
     for (const help of [REASON_HELP, VIRTUAL_MACHINE_REASON_HELP, WORKSPACE_REASON_HELP])
       expect(Object.keys(help).length).toBeLessThan(METRIC_LABELS.reason.most)
-    for (const { name, labels } of registeredMetrics()) expect(Object.keys(METRIC_LABELS), name).toEqual(expect.arrayContaining([...labels]))
+    for (const { name, labels } of registeredMetrics())
+      expect(Object.keys(METRIC_LABELS), name).toEqual(expect.arrayContaining([...labels]))
   })
 })

@@ -99,7 +99,8 @@ export class MonitoredWorld {
     }
     admin.mergePatch(MACHINE, { namespace: TEAM, name: 'vm-0' }, { spec: { resources: { cpu: '3', memory: '3Gi' } } })
     const [claim] = admin.list(PERSISTENT_VOLUME_CLAIM, { namespace: 'carol' }).items.filter(isVolume)
-    if (claim !== undefined) admin.delete(PERSISTENT_VOLUME_CLAIM, { namespace: 'carol', name: claim.metadata.name ?? '' })
+    if (claim !== undefined)
+      admin.delete(PERSISTENT_VOLUME_CLAIM, { namespace: 'carol', name: claim.metadata.name ?? '' })
     admin.delete(MACHINE, { namespace: TEAM, name: 'vm-3' })
     this.#createLab('dave', { expiresAt: this.#inMinutes(30), onExpiry: 'Halt' })
     this.#createLab('erin', { expiresAt: this.#inMinutes(50), onExpiry: 'Delete' })
@@ -190,8 +191,17 @@ export class MonitoredWorld {
 
   #createLab(name: string, more: object = {}): void {
     const vm = { name: 'router', backingVMDiskImage: 'debian', resources: RESOURCES }
-    const template = { url: urlOf('debian', IMAGES.debian), sourceType: 'http', diskSize: `${IMAGES.debian}Gi`, ...STORAGE }
-    const container = { name: 'web', image: 'registry.example/web:1', volumeMounts: [{ name: 'www', containerPath: '/www' }] }
+    const template = {
+      url: urlOf('debian', IMAGES.debian),
+      sourceType: 'http',
+      diskSize: `${IMAGES.debian}Gi`,
+      ...STORAGE,
+    }
+    const container = {
+      name: 'web',
+      image: 'registry.example/web:1',
+      volumeMounts: [{ name: 'www', containerPath: '/www' }],
+    }
     const spec = {
       ansible: { image: 'registry.example/ansible:1' },
       secrets: [{ name: 'logins', generate: [{ key: 'ansible' }] }],

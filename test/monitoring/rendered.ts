@@ -23,6 +23,9 @@ export function renderedRules(props: MonitoringProps = {}): RuleGroups {
 
 /** The rules of these alerts alone, and what is recorded for them. */
 export function rulesOf({ groups }: RuleGroups, alerts: readonly string[]): RuleGroups {
-  const kept = groups.map(({ name, rules }) => ({ name, rules: rules.filter(({ alert }) => alert === undefined || alerts.includes(alert)) }))
+  const kept = groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.filter(({ alert }) => alert === undefined || alerts.includes(alert)),
+  }))
   return { groups: kept.filter(({ rules }) => rules.length > 0) }
 }

@@ -77,7 +77,9 @@ export class ImageMetrics {
     const phases = () => statuses().flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
     meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
-      statuses().flatMap((status) => (status.phase === 'Failed' ? labelValue(REASON_HELP, reasonOf(status) ?? '') : [])),
+      statuses().flatMap((status) =>
+        status.phase === 'Failed' ? labelValue(REASON_HELP, reasonOf(status) ?? '') : [],
+      ),
     )
     this.#lookAlikes = meters.counter(
       'ot_look_alikes_total',
