@@ -160,7 +160,14 @@ export {
   type WorkspaceVolume,
   workspace,
 } from './api/workspace.ts'
-export { PLAY_MESSAGE_MAX, PLAY_PHASES, type Play, type PlayPhase, type PlayRecord } from './api/workspace-ansible.ts'
+export {
+  PLAY_MESSAGE_MAX,
+  PLAY_PHASES,
+  PLAYS,
+  type Play,
+  type PlayPhase,
+  type PlayRecord,
+} from './api/workspace-ansible.ts'
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
 export { wrongDependency } from './api/workspace-dependencies.ts'
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'

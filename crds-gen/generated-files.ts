@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseWorkspaceSpec, RESOURCES } from '@open-terrain/constructs/operator'
-import { type Manifest, manifestYaml, renderCrds } from '@open-terrain/constructs/platform'
-import { parse } from 'yaml'
+import { dashboardJson, type Manifest, manifestYaml, renderCrds, renderMonitoring } from '@open-terrain/constructs/platform'
+import { parse, stringify } from 'yaml'
 import { pictureOf } from '../cli/picture/lab-picture.ts'
 import { svgOf } from '../cli/picture/svg-picture.ts'
 import { apiReference } from './api-reference.ts'
+import { metricsReference } from './metrics-reference.ts'
 import { policyKeys } from './policy-keys.ts'
 import { specProps } from './spec-props.ts'
 
@@ -22,8 +23,17 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([
     ...crds,
     ['api.md', `<!-- Generated ${SOURCE}. -->\n${apiReference(RESOURCES)}`],
+    ['metrics.md', `<!-- Generated from operator/ by \`npm run gen\`; do not edit. -->\n${metricsReference()}`],
+    ['grafana-dashboard.json', `${JSON.stringify(dashboardJson(), null, 1)}\n`],
+    ['prometheus-rules.yaml', `# Generated ${SOURCE}.\n${prometheusRules()}`],
     [`${PICTURED}.svg`, picturedLab()],
   ])
+}
+
+/** The rules for a Prometheus without the Prometheus operator. */
+function prometheusRules(): string {
+  const [rule] = renderMonitoring().filter(({ kind }) => kind === 'PrometheusRule')
+  return stringify(rule?.['spec'], { lineWidth: 0 })
 }
 
 /** Returns what `ot draw` prints of an example. */

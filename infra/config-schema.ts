@@ -292,6 +292,21 @@ export const SCHEMA = z
         .refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''), { error: RUNBOOK })
         .optional(),
       alerts: alerts.optional(),
+      dashboard: z
+        .union(
+          [
+            z.literal(false),
+            z.strictObject({
+              namespace: objectName.optional(),
+              labels: labels.optional(),
+              annotations: annotations.optional(),
+            }),
+          ],
+          {
+            error: 'must be false, which leaves the dashboard out, or have namespace, labels or annotations',
+          },
+        )
+        .optional(),
     }).default({ enabled: false }),
     networkPolicies: fields({
       enabled: flag.default(true),

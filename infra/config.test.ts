@@ -272,6 +272,14 @@ describe('parseConfig', () => {
       'open-terrain:monitoring.alerts.NoLeader.until is not a key: remove it',
     ],
     [
+      { monitoring: { dashboard: true } },
+      'open-terrain:monitoring.dashboard: true must be false, which leaves the dashboard out, or have namespace, labels or annotations',
+    ],
+    [
+      { monitoring: { dashboard: { labels: { 'a b': 'c' } } } },
+      'open-terrain:monitoring.dashboard.labels.a b: this name must be the key of a label, such as team or example.com/team',
+    ],
+    [
       { monitoring: { alerts: { Leaderless: false } } },
       'open-terrain:monitoring.alerts.Leaderless: false is of no alert: take one of QueueStuck, ',
     ],

@@ -4,6 +4,7 @@ import { VIRTUAL_MACHINE_REASON_HELP } from '../api/virtual-machine-reasons.ts'
 import { REASON_HELP } from '../api/vm-disk-image-reasons.ts'
 import { WORKSPACE_REASON_HELP } from '../api/workspace-reasons.ts'
 import { WORKSPACE_SNAPSHOT_REASON_HELP } from '../api/workspace-snapshot-reasons.ts'
+import { RECORDING_RULES } from './recording-rules.ts'
 
 /** How soon people must act: immediately, in working hours, eventually. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
@@ -32,9 +33,9 @@ const TIB = 2 ** 40
 
 const sum = (series: string, by = 'namespace') => `sum by (${by}) (${series})`
 const STARTED = (window: string) => sum(`increase(ot_sync_started_total[${window}])`)
-const IN_USE = sum('ot_sync_active')
-const LIMIT = sum('ot_sync_concurrency_limit')
-const QUEUE = sum('ot_sync_queue_length')
+const IN_USE = RECORDING_RULES.slotsInUse.record
+const LIMIT = RECORDING_RULES.slotLimit.record
+const QUEUE = RECORDING_RULES.queueLength.record
 const LEADERS = 'leader_election_master_status{name="sync-operator"}'
 
 /** The reasons of each kind. */
@@ -82,7 +83,7 @@ export const ALERTS = {
   },
   RetriesExhausted: {
     severity: 'warning',
-    expr: `${sum('ot_vmdi_failed', 'namespace, reason')} > 0`,
+    expr: `${RECORDING_RULES.failedImages.record} > 0`,
     for: '5m',
     summary: 'Images have failed and are not tried again: {{ $labels.reason }}',
     description:
@@ -122,7 +123,7 @@ export const ALERTS = {
   },
   NeighbourAway: {
     severity: 'critical',
-    expr: `${sum('ot_neighbour_away', 'namespace, neighbour')} > 0`,
+    expr: `${RECORDING_RULES.neighbourAway.record} > 0`,
     for: '5m',
     summary: '{{ $labels.neighbour }} does not respond',
     description:
@@ -238,7 +239,7 @@ export const ALERTS = {
   },
   WorkspaceOverdue: {
     severity: 'warning',
-    expr: 'max by (namespace) (ot_workspace_longest_overdue_seconds)',
+    expr: RECORDING_RULES.longestOverdue.record,
     above: OVERDUE_SECONDS,
     for: '5m',
     summary: 'A workspace runs on {{ $value | humanizeDuration }} after its end',
@@ -246,7 +247,7 @@ export const ALERTS = {
   },
   MachineWaiting: {
     severity: 'warning',
-    expr: 'max by (namespace) (ot_vm_longest_wait_seconds)',
+    expr: RECORDING_RULES.longestMachineWait.record,
     above: HOUR_SECONDS,
     for: '5m',
     summary: 'A virtual machine has not become ready for {{ $value | humanizeDuration }}',
@@ -254,7 +255,7 @@ export const ALERTS = {
   },
   WorkspaceWaiting: {
     severity: 'warning',
-    expr: 'max by (namespace) (ot_workspace_longest_wait_seconds)',
+    expr: RECORDING_RULES.longestWorkspaceWait.record,
     above: HOUR_SECONDS,
     for: '5m',
     summary: 'A workspace has not become ready for {{ $value | humanizeDuration }}',
@@ -262,7 +263,7 @@ export const ALERTS = {
   },
   UnusedImageBytes: {
     severity: 'info',
-    expr: sum('ot_vmdi_unreferenced_bytes'),
+    expr: RECORDING_RULES.unusedImageBytes.record,
     above: TIB,
     for: '1h',
     summary: 'Images that nothing refers to take {{ $value | humanize1024 }}B',

@@ -48,6 +48,8 @@ export {
   runbookAnchor,
 } from './alerts.ts'
 export { API_KINDS, type ApiKind } from './api-kinds.ts'
+export { Dashboard, type DashboardProps } from './dashboard.ts'
+export { dashboardJson } from './dashboard-json.ts'
 export { ALLOW_DELETION_ANNOTATION, DeletionGuard, type DeletionGuardProps } from './deletion-guard.ts'
 export {
   INSTALLATION_PARTS,
@@ -84,5 +86,6 @@ export {
 export { heapFlag } from './operator-heap.ts'
 export { type InstallationOwner, manifestsOwner } from './owner-guard.ts'
 export { policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { RECORDING_RULES } from './recording-rules.ts'
 export { RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

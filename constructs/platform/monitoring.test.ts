@@ -4,7 +4,7 @@ import { type InstallationProps, type Manifest, renderInstallation, renderMonito
 import type { MonitoringProps } from './monitoring.ts'
 
 interface Rule {
-  readonly alert: string
+  readonly alert?: string
   readonly expr: string
   readonly labels: object
   readonly annotations: { readonly runbook_url?: string }
@@ -13,7 +13,7 @@ interface Rule {
 const kinds = (manifests: readonly Manifest[]) => manifests.map(({ kind }) => kind)
 const rules = (props: MonitoringProps = {}) => {
   const [, rule] = renderMonitoring(props) as readonly { readonly spec?: { groups: { rules: Rule[] }[] } }[]
-  return rule?.spec?.groups.flatMap((group) => group.rules) ?? []
+  return rule?.spec?.groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined) ?? []
 }
 const ruleOf = (name: string, props: MonitoringProps) =>
   rules(props).find(({ alert }) => alert === `OpenTerrain${name}`)
@@ -23,9 +23,9 @@ describe('Monitoring', () => {
     const props: InstallationProps = { image: 'registry.example/operator@sha256:0', namespace: 'ops' }
     expect(renderInstallation(props).monitoring).toEqual([])
     const { monitoring } = renderInstallation({ ...props, monitoring: { labels: { release: 'stack' } } })
-    expect(kinds(monitoring)).toEqual(['PodMonitor', 'PrometheusRule'])
-    for (const { metadata } of monitoring)
-      expect(metadata).toMatchObject({ namespace: 'ops', labels: { release: 'stack' } })
+    expect(kinds(monitoring)).toEqual(['PodMonitor', 'PrometheusRule', 'ConfigMap'])
+    for (const { kind, metadata } of monitoring)
+      expect(metadata).toMatchObject({ namespace: 'ops', labels: kind === 'ConfigMap' ? {} : { release: 'stack' } })
   })
 
   it('scrapes a port that the pods of the operator have, at the pods of the operator', () => {
@@ -43,6 +43,16 @@ describe('Monitoring', () => {
     })
   })
 
+  it('has a dashboard where the sidecar of Grafana looks, or none', () => {
+    const labels = { dashboards: 'load' }
+    const annotations = { grafana_folder: 'Open Terrain' }
+    const dashboardOf = (props: MonitoringProps) => renderMonitoring(props).filter(({ kind }) => kind === 'ConfigMap')
+    const [wanted] = dashboardOf({ dashboard: { namespace: 'grafana', labels, annotations } })
+    expect(wanted?.metadata).toMatchObject({ namespace: 'grafana', labels, annotations })
+    expect(wanted?.metadata).not.toHaveProperty('labels.grafana_dashboard')
+    expect(dashboardOf({ dashboard: false })).toEqual([])
+  })
+
   it('has every alert, with what its installation wants otherwise', () => {
     expect(rules().map(({ alert }) => alert)).toEqual(Object.keys(ALERTS).map((name) => `OpenTerrain${name}`))
     const props: MonitoringProps = {
@@ -53,7 +63,7 @@ describe('Monitoring', () => {
     expect(rules(props)).toHaveLength(rules().length - 1)
     expect(ruleOf('LookAlikes', props)).toBeUndefined()
     expect(ruleOf('MachineWaiting', props)).toMatchObject({
-      expr: 'max by (namespace) (ot_vm_longest_wait_seconds) > 60',
+      expr: 'namespace:ot_vm_longest_wait_seconds:max > 60',
       for: '1h30m',
       labels: { severity: 'info' },
       annotations: { runbook_url: 'https://docs.example/operations#openterrainmachinewaiting' },

@@ -2,7 +2,9 @@ import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
 import { OPERATOR_NAMESPACE } from '../api/policy.ts'
 import { ALERTS, type Alert, type AlertName, type AlertOverride, fullName, runbookAnchor } from './alerts.ts'
+import { Dashboard, type DashboardProps } from './dashboard.ts'
 import { OPERATOR_LABELS, OPERATOR_NAME, OPERATOR_SELECTOR } from './operator-names.ts'
+import { RECORDING_RULES } from './recording-rules.ts'
 
 const API_VERSION = 'monitoring.coreos.com/v1'
 const DURATION = /^(0s|([1-9]\d*(ms|s|m|h|d|w))+)$/
@@ -24,16 +26,18 @@ export interface MonitoringProps {
   readonly runbookUrl?: string
   /** Overrides by name of the alert without the prefix. `false` leaves an alert out. @default none: all alerts as they are */
   readonly alerts?: { readonly [Name in AlertName]?: AlertOverride | false }
+  /** The dashboard for Grafana, or `false` for none. @default the defaults of `Dashboard`: without a Grafana, nothing reads it */
+  readonly dashboard?: Omit<DashboardProps, 'runbookUrl'> | false
 }
 
 /**
- * A PodMonitor and a PrometheusRule, for clusters with the Prometheus operator, whose CRDs must exist. Throws at synth, naming the property, on an
- * invalid duration or an alert that does not exist.
+ * A PodMonitor and a PrometheusRule, for clusters with the Prometheus operator, whose CRDs must exist, and a dashboard for Grafana. Throws at synth,
+ * naming the property, on an invalid duration or an alert that does not exist.
  */
 export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, props: MonitoringProps = {}) {
     super(scope, id)
-    const { namespace = OPERATOR_NAMESPACE, labels = {}, interval = '30s' } = props
+    const { namespace = OPERATOR_NAMESPACE, labels = {}, interval = '30s', dashboard = {}, runbookUrl } = props
     this.checkDuration('interval', interval)
     const metadata = {
       name: OPERATOR_NAME,
@@ -50,8 +54,11 @@ export class Monitoring extends Construct {
       apiVersion: API_VERSION,
       kind: 'PrometheusRule',
       metadata,
-      spec: { groups: [{ name: 'open-terrain', rules: this.rules(props) }] },
+      // In one group, recordings first: an alert sees what was recorded at the same time.
+      spec: { groups: [{ name: 'open-terrain', rules: [...recordings(), ...this.rules(props)] }] },
     })
+    if (dashboard !== false)
+      new Dashboard(this, 'Dashboard', { namespace, ...dashboard, ...(runbookUrl !== undefined && { runbookUrl }) })
   }
 
   private rules({ alerts = {}, runbookUrl }: MonitoringProps): object[] {
@@ -96,4 +103,8 @@ export class Monitoring extends Construct {
       `${this.node.path}: ${property} "${text}" is not a duration of Prometheus: write for example 30s or 1h30m`,
     )
   }
+}
+
+function recordings(): object[] {
+  return Object.values(RECORDING_RULES).map(({ record, expr }) => ({ record, expr }))
 }

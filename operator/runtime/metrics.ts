@@ -1,6 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client'
 import type { RequestReport } from '../kube/kube-client.ts'
 import { Meters } from './meters.ts'
+import type { MetricLabel } from './metric-labels.ts'
 import type { Reflectors } from './reflectors.ts'
 import { StateGauges } from './state-gauges.ts'
 
@@ -47,7 +48,7 @@ export class RuntimeMetrics extends Meters {
     collectDefaultMetrics({ register: this.registry })
   }
 
-  #timer(name: string, help: string, label: string) {
+  #timer(name: string, help: string, label: MetricLabel) {
     return this.histogram(name, help, SECONDS, label)
   }
 

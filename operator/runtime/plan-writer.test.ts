@@ -125,6 +125,8 @@ describe('a child with a condition of its own', () => {
 })
 
 describe('the log', () => {
+  /** What a search for one object looks for. */
+  const SUBJECT = { kind: 'DataVolume', key: 'n/a', uid: 'a' }
   const lines = (level: string) =>
     log.lines.filter((line) => line.level === level).map(({ facts, text }) => ({ text, ...(facts as object) }))
   const summary = (phase: string, reason: string, message = 'm') => ({ phase, reason, message })
@@ -135,7 +137,7 @@ describe('the log', () => {
     const message = 'from https://u:p@host/a.qcow2?X-Amz-Signature=abc'
     await write(object({}), { status: summary('Queued', 'Queued', message) }, true)
     await write(object(summary('Queued', 'Queued')), { status: summary('Queued', 'Paused') }, true)
-    const first = { key: 'n/a', phase: 'Queued', reason: 'Queued', message: 'from https://host/a.qcow2?…', attempt: 2 }
+    const first = { ...SUBJECT, phase: 'Queued', reason: 'Queued', message: 'from https://host/a.qcow2?…', attempt: 2 }
     expect(lines('info')).toEqual([
       { text: 'DataVolume is Queued', ...first },
       { text: 'DataVolume is Queued', ...first, from: 'Queued', reason: 'Paused', message: 'm' },
@@ -159,7 +161,7 @@ describe('the log', () => {
 
   it('says when an object is gone', async () => {
     await write(anObject('DataVolume', 'a', { uid: 'a', finalizers: ['ours'] }), { finalizer: 'release' })
-    expect(lines('info')).toEqual([{ text: 'DataVolume is gone', key: 'n/a' }])
+    expect(lines('info')).toEqual([{ text: 'DataVolume is gone', ...SUBJECT }])
   })
 
   it('has every plan that does anything, for who debugs', async () => {

@@ -87,7 +87,7 @@ export class PlanWriter<P extends KubeObject> {
     const onDeleted = (removal: Removal) => {
       if (removal.uid !== uid) this.#deletedAt.set(removal.uid, clock.monotonic())
       if (removal.event !== undefined) {
-        log.info({ key: keyOf(primary.metadata) }, removal.event.message)
+        log.info(this.#subject(primary), removal.event.message)
         this.#record(primary, plan.status, removal.event)
       }
       onRemoved?.(primary, removal)
@@ -131,7 +131,7 @@ export class PlanWriter<P extends KubeObject> {
       if (!this.#isGone(primary, error)) throw error
     }
     if (changes.releaseFinalizer !== undefined) {
-      log.info({ key: keyOf(primary.metadata) }, `${type.kind} is gone`)
+      log.info(this.#subject(primary), `${type.kind} is gone`)
       this.#deletedAt.set(uid, clock.monotonic())
     }
     return requeue
@@ -151,8 +151,10 @@ export class PlanWriter<P extends KubeObject> {
       caches.observeWrite(type, await client.replaceStatus(type, withStatus(primary, status), { signal }))
       this.#record(primary, status, { type: 'Warning', reason: BUG_REASON, message: status.message })
     } catch (error) {
-      const key = keyOf(primary.metadata)
-      log.warn({ key, error: redactUrls(String(error)) }, `the status of a ${type.kind} cannot tell of a bug`)
+      log.warn(
+        { ...this.#subject(primary), error: redactUrls(String(error)) },
+        `the status of a ${type.kind} cannot tell of a bug`,
+      )
     }
   }
 
@@ -163,16 +165,20 @@ export class PlanWriter<P extends KubeObject> {
     return { refusals, isOurs: (found) => isOurs?.(found, primary) === true }
   }
 
+  /** What every line about an object has: one search finds its story. A deleted object and its successor differ in the uid. */
+  #subject({ metadata }: P): { readonly kind: string; readonly key: string; readonly uid: string | undefined } {
+    return { kind: this.#options.type.kind, key: keyOf(metadata), uid: metadata.uid }
+  }
+
   /** Logs one line if the phase or the reason changed, for every kind. Progress, queue positions and similar changes are not logged. */
   #logTransition(before: P, after: object): void {
     const { log, type, factsBetween } = this.#options
     const { status: was = {} } = before as { readonly status?: Partial<Summary> }
     const { phase = '', reason = '', message = '' } = after as Partial<Summary>
     if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return
-    const key = keyOf(before.metadata)
     const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
     const transition = { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }
-    log.info({ key, ...transition, ...factsBetween(before, after) }, `${type.kind} is ${phase}`)
+    log.info({ ...this.#subject(before), ...transition, ...factsBetween(before, after) }, `${type.kind} is ${phase}`)
   }
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {

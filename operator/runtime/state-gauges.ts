@@ -4,6 +4,7 @@ import { fromTime } from '../base/time.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
 import type { StatusCondition } from './conditions.ts'
 import type { Meters } from './meters.ts'
+import { labelValue } from './metric-labels.ts'
 import { reasonOf } from './summary.ts'
 
 /** A state that somebody may have to act on. */
@@ -50,7 +51,7 @@ export class StateGauges {
   readonly #sources = new Map<string, () => void>()
 
   constructor(meters: Pick<Meters, 'gauge'>) {
-    const labels = ['kind', 'phase', 'reason']
+    const labels = ['kind', 'phase', 'reason'] as const
     this.#count = meters.gauge('ot_state_objects', 'Objects by kind, phase and reason', ...labels)
     this.#longest = meters.gauge(
       'ot_state_longest_seconds',
@@ -75,7 +76,7 @@ export class StateGauges {
           ...more(object, now),
           ...memory.stateOf(object, now),
         ])) {
-          const labels = { kind, phase, reason: Object.hasOwn(reasons, named) ? named : 'Other' }
+          const labels = { kind, phase, reason: labelValue(reasons, named) }
           const key = `${phase} ${labels.reason}`
           this.#count.inc(labels)
           longest.set(key, { labels, seconds: Math.max(longest.get(key)?.seconds ?? 0, (now - since) / 1_000) })

@@ -27,6 +27,14 @@ const PATIENCE_MS = 600_000
 /** In a URL: the download takes an hour, and makes progress all the time. */
 export const HOUR_LONG = '/an-hour/'
 const AN_HOUR = { durationMs: 3_600_000, steps: 1_800 }
+/** In a URL: the download takes as many minutes as it says, such as `/minutes-7/`. */
+const MINUTES_LONG = /\/minutes-(\d+)\//
+
+function transferOf(url: string): { durationMs: number; steps?: number } {
+  if (url.includes(HOUR_LONG)) return AN_HOUR
+  const [, minutes] = MINUTES_LONG.exec(url) ?? []
+  return { durationMs: minutes === undefined ? 100 : Number(minutes) * 60_000 }
+}
 
 /** An in-memory cluster with only the simulators. They react in virtual time to what a test writes as administrator. */
 export class SimulatedCluster {
@@ -65,6 +73,12 @@ export class SimulatedCluster {
     return this.#simulators
   }
 
+  /** The process in which all simulators run. */
+  get simulatorsProcess(): SimulatedProcess {
+    if (this.#process === undefined) throw new Error('the simulators have not started yet')
+    return this.#process
+  }
+
   /** Kills the current simulators and starts new ones in their place. */
   async startSimulators(options: Partial<SimulatorOptions> = {}): Promise<void> {
     this.#process?.kill()
@@ -72,7 +86,7 @@ export class SimulatedCluster {
     this.#simulators = undefined
     const client = this.cluster.connect({ process: this.#process })
     const { clock } = this.#process
-    const transfer = timedTransfer(clock, ({ url }) => (url.includes(HOUR_LONG) ? AN_HOUR : { durationMs: 100 }))
+    const transfer = timedTransfer(clock, ({ url }) => transferOf(url))
     void startSimulators({ client, clock, random: this.#random, transfer, options }).then((simulators) => {
       this.#simulators = simulators
     })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { ALERTS, type AlertName, fullName, RECORDING_RULES } from '@open-terrain/constructs/platform'
 import { describe, expect, inject, it } from 'vitest'
 import { type AlertCase, CASES, type Series } from './cases.ts'
 import type { Prometheus } from './prometheus.ts'
@@ -30,7 +30,7 @@ function looks(name: AlertName, at: readonly string[], exp_alerts: readonly obje
   return at.map((eval_time) => ({ eval_time, alertname: fullName(name), exp_alerts }))
 }
 
-/** Tests of one alert. No rule depends on another one. */
+/** Tests of one alert. No alert depends on another one. */
 function of(name: AlertName, tests: readonly object[]): RuleTests {
   return { rules: rulesOf(RULES, [fullName(name)]), tests }
 }
@@ -55,12 +55,12 @@ function silences(name: AlertName): object[] {
 describe.skipIf(found === undefined)('the rules of the alerts', () => {
   it('pass the checks of Prometheus', async () => {
     const said = await promtool(prometheus(), ['check', 'rules', 'rules.yaml'], { 'rules.yaml': RULES })
-    expect(said).toContain(`SUCCESS: ${NAMES.length} rules found`)
+    expect(said).toContain(`SUCCESS: ${NAMES.length + Object.keys(RECORDING_RULES).length} rules found`)
   })
 
   it('depend on series of metrics alone', () => {
     for (const { rules } of RULES.groups)
-      for (const { alert, expr } of rules) expect(expr, alert).not.toContain('ALERTS')
+      for (const { alert, record, expr } of rules) expect(expr, alert ?? record).not.toContain('ALERTS')
   })
 
   it('fire when they should, and not a minute earlier', async () => {

@@ -21,6 +21,22 @@ export interface PrometheusServerOptions {
   readonly targets: Readonly<Record<string, string>>
   /** The same label for all of them. */
   readonly namespace: string
+  /** Folder of blocks that it serves beside what it scrapes. Default: one of its own, which is empty. */
+  readonly data?: string
+}
+
+/** One series that a query returns. */
+export interface QueriedSeries {
+  readonly labels: Readonly<Record<string, string>>
+  /** Seconds since the epoch, and the value at that time. */
+  readonly points: readonly (readonly [number, number])[]
+}
+
+/** Times that a query is evaluated at, in milliseconds. */
+export interface QueryRange {
+  readonly fromMs: number
+  readonly toMs: number
+  readonly stepMs: number
 }
 
 /** A Prometheus server on loopback, which scrapes and evaluates once a second. */
@@ -30,10 +46,12 @@ export class PrometheusServer implements AsyncDisposable {
   readonly #watchdog: Watchdog
   readonly #url: string
 
-  private constructor(path: string, folder: string, port: number) {
+  private constructor(path: string, folder: string, port: number, data = `${folder}/data`) {
     this.#watchdog = new Watchdog(folder)
     this.#url = `http://127.0.0.1:${port}`
-    const args = [`--config.file=${folder}/prometheus.yaml`, `--storage.tsdb.path=${folder}/data`]
+    // Blocks of a simulated past are as old as its calendar.
+    const kept = '--storage.tsdb.retention.time=100y'
+    const args = [`--config.file=${folder}/prometheus.yaml`, `--storage.tsdb.path=${data}`, kept]
     this.#child = spawn(path, [...args, `--web.listen-address=127.0.0.1:${port}`], {
       cwd: folder,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -44,7 +62,7 @@ export class PrometheusServer implements AsyncDisposable {
 
   /** Returns before the server responds to requests. */
   static async start({ prometheus }: Prometheus, options: PrometheusServerOptions): Promise<PrometheusServer> {
-    const { rules, targets, namespace } = options
+    const { rules, targets, namespace, data } = options
     const folder = await mkdtemp(join(tmpdir(), 'open-terrain-prometheus-'))
     const static_configs = Object.entries(targets).map(([pod, target]) => ({
       targets: [target],
@@ -58,7 +76,38 @@ export class PrometheusServer implements AsyncDisposable {
     await writeFile(join(folder, 'rules.yaml'), stringify(rules))
     await writeFile(join(folder, 'prometheus.yaml'), stringify(config))
     const [port = 0] = await freePorts(1)
-    return new PrometheusServer(prometheus, folder, port)
+    return new PrometheusServer(prometheus, folder, port, data)
+  }
+
+  /** Where it answers queries. */
+  get url(): string {
+    return this.#url
+  }
+
+  /** Resolves when it responds to queries. Throws, with its last output, if it ends before. */
+  async untilReady(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#get('/api/v1/status/buildinfo')
+        return
+      } catch (error) {
+        if (this.#child.exitCode !== null) throw error
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+  }
+
+  /** The values of a PromQL query at each of these times, without those that are no number. */
+  async range(query: string, { fromMs, toMs, stepMs }: QueryRange): Promise<readonly QueriedSeries[]> {
+    const times = { start: `${fromMs / 1_000}`, end: `${toMs / 1_000}`, step: `${stepMs / 1_000}` }
+    const parameters = new URLSearchParams({ query, ...times })
+    const { result } = (await this.#get(`/api/v1/query_range?${parameters}`)) as {
+      result: readonly { metric: Record<string, string>; values: readonly [number, string][] }[]
+    }
+    return result.map(({ metric, values }) => ({
+      labels: metric,
+      points: values.map(([at, value]) => [at, Number(value)] as const).filter(([, value]) => !Number.isNaN(value)),
+    }))
   }
 
   /** Returns the firing alerts. Throws if the server does not respond (yet), with its last output if it has ended. */

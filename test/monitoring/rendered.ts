@@ -1,11 +1,13 @@
 import { type MonitoringProps, renderMonitoring } from '@open-terrain/constructs/platform'
 
+/** An alert, or a series that is recorded. */
 export interface Rule {
-  readonly alert: string
+  readonly alert?: string
+  readonly record?: string
   readonly expr: string
-  readonly for: string
-  readonly labels: { readonly severity: string }
-  readonly annotations: { readonly summary: string; readonly description: string }
+  readonly for?: string
+  readonly labels?: { readonly severity: string }
+  readonly annotations?: { readonly summary: string; readonly description: string }
 }
 
 /** The content of a Prometheus rule file. */
@@ -19,8 +21,11 @@ export function renderedRules(props: MonitoringProps = {}): RuleGroups {
   return rule?.['spec'] as RuleGroups
 }
 
-/** The rules of these alerts alone. */
+/** The rules of these alerts alone, and what is recorded for them. */
 export function rulesOf({ groups }: RuleGroups, alerts: readonly string[]): RuleGroups {
-  const kept = groups.map(({ name, rules }) => ({ name, rules: rules.filter(({ alert }) => alerts.includes(alert)) }))
+  const kept = groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.filter(({ alert }) => alert === undefined || alerts.includes(alert)),
+  }))
   return { groups: kept.filter(({ rules }) => rules.length > 0) }
 }

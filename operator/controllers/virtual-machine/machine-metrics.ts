@@ -1,10 +1,12 @@
 import {
   VIRTUAL_MACHINE_CONDITIONS as TYPE,
   VIRTUAL_MACHINE_PHASES,
+  VIRTUAL_MACHINE_REASON_HELP,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
+import { labelValue } from '../../runtime/metric-labels.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'
 import { reasonOf } from '../../runtime/summary.ts'
@@ -38,7 +40,10 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     const { meters } = this
     const statuses = () => Array.from(this.objects(), ({ status }) => status)
     // Only the condition Stalled reports a bug in the operator.
-    const reasonIn = (status: VirtualMachineStatus) => whenTrue(status, TYPE.Stalled)?.reason ?? reasonOf(status) ?? []
+    const reasonIn = (status: VirtualMachineStatus) => {
+      const reason = whenTrue(status, TYPE.Stalled)?.reason ?? reasonOf(status)
+      return reason === undefined ? [] : labelValue(VIRTUAL_MACHINE_REASON_HELP, reason)
+    }
     const byReason = (name: string, help: string, isReady: boolean) =>
       meters.counted(name, help, 'reason', () =>
         statuses().flatMap((status) => ((status.phase === 'Ready') === isReady ? reasonIn(status) : [])),
@@ -58,7 +63,11 @@ export class MachineMetrics extends PhaseGauge<Machine> {
       'ot_vm_disk_loss',
       'VirtualMachines whose guest has run from a disk that is gone or being deleted, by reason',
       'reason',
-      () => statuses().flatMap((status) => whenTrue(status, TYPE.DiskLost)?.reason ?? []),
+      () =>
+        statuses().flatMap((status) => {
+          const lost = whenTrue(status, TYPE.DiskLost)
+          return lost === undefined ? [] : labelValue(VIRTUAL_MACHINE_REASON_HELP, lost.reason)
+        }),
       ['DiskLost', 'DiskBeingDeleted'],
     )
     meters.counted(

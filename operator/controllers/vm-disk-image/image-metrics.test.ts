@@ -51,6 +51,11 @@ it('count artifacts that are gone, and not those of images that are gone', async
   for (const stop of stops) stop()
 })
 
+/** Series of a counter that are not 0, as all are from the start. */
+async function counted(registry: Registry, name: string): Promise<string[]> {
+  return (await lines(registry, name)).filter((line) => !line.endsWith(' 0'))
+}
+
 const failed: Attempt = { ...succeeded, outcome: 'Failed', reason: 'ImporterFailed', dataVolumeUID: 'dv-0' }
 
 describe('an attempt', () => {
@@ -61,9 +66,9 @@ describe('an attempt', () => {
     metrics.attempted([failed], [failed, succeeded])
     metrics.attempted([failed, succeeded], [failed, succeeded])
     metrics.attempted([failed, succeeded], undefined)
-    expect(await lines(registry, 'ot_sync_attempts_total')).toEqual([
-      'ot_sync_attempts_total{result="Failed",reason="ImporterFailed"} 1',
+    expect(await counted(registry, 'ot_sync_attempts_total')).toEqual([
       'ot_sync_attempts_total{result="Succeeded",reason="Synced"} 1',
+      'ot_sync_attempts_total{result="Failed",reason="ImporterFailed"} 1',
     ])
     expect(await lines(registry, 'ot_sync_duration_seconds')).toEqual([
       'ot_sync_duration_seconds_sum 1.4',
@@ -75,7 +80,7 @@ describe('an attempt', () => {
     const registry = new Registry()
     const again = { ...succeeded, outcome: 'Cancelled', endedAt: '2026-01-01T00:05:00.000Z' } as const
     new ImageMetrics(registry, new FakeClock()).attempted([succeeded], [succeeded, again])
-    expect(await lines(registry, 'ot_sync_attempts_total')).toHaveLength(1)
+    expect(await counted(registry, 'ot_sync_attempts_total')).toHaveLength(1)
   })
 })
 

@@ -2,6 +2,7 @@ import {
   type Attempt,
   PHASES,
   parseQuantity,
+  REASON_HELP,
   SOURCE_TYPES,
   type SourceType,
   type VMDiskImageStatus,
@@ -11,6 +12,7 @@ import { fromTime } from '../../base/time.ts'
 import { ownerAmong } from '../../cluster/ownership.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { Meters } from '../../runtime/meters.ts'
+import { labelValue } from '../../runtime/metric-labels.ts'
 import type { Store } from '../../runtime/store.ts'
 import { reasonOf } from '../../runtime/summary.ts'
 import type { Admission } from './admission/admission.ts'
@@ -65,6 +67,7 @@ export class ImageMetrics {
       ({ references }) => references?.machines ?? 0,
     )
     having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
+    total('ot_vmdi_bytes', 'Restore sizes of VMDiskImages that have an artifact, all together', bytesOf)
     total(
       'ot_vmdi_unreferenced_bytes',
       'Restore sizes of VMDiskImages that nothing refers to, all together',
@@ -74,7 +77,9 @@ export class ImageMetrics {
     const phases = () => statuses().flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
     meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
-      statuses().flatMap((status) => (status.phase === 'Failed' ? (reasonOf(status) ?? []) : [])),
+      statuses().flatMap((status) =>
+        status.phase === 'Failed' ? labelValue(REASON_HELP, reasonOf(status) ?? '') : [],
+      ),
     )
     this.#lookAlikes = meters.counter(
       'ot_look_alikes_total',
@@ -95,7 +100,14 @@ export class ImageMetrics {
       'reason',
     )
     this.#started = meters.counter('ot_sync_started_total', 'Downloads started')
-    this.#attempts = meters.counter('ot_sync_attempts_total', 'Attempts ended', 'result', 'reason')
+    this.#attempts = meters.counter(
+      'ot_sync_attempts_total',
+      'Attempts to download that ended, by how and why',
+      'result',
+      'reason',
+    )
+    this.#attempts.inc({ result: 'Succeeded', reason: 'Synced' }, 0)
+    for (const reason of Object.keys(REASON_HELP)) this.#attempts.inc({ result: 'Failed', reason }, 0)
     this.#unknownErrors = meters.counter(
       'ot_unknown_import_errors_total',
       'Attempts that failed with an error of which the operator does not know whether a retry can fix it, by sourceType',
@@ -109,6 +121,7 @@ export class ImageMetrics {
       'VMDiskImages deleted because nothing referred to them for their unreferencedTTL, by whether something ever had',
       'why',
     )
+    for (const why of ['LastReferenceWent', 'NeverReferenced']) this.#removed.inc({ why }, 0)
   }
 
   lookAlike(kind: string): void {
@@ -139,7 +152,7 @@ export class ImageMetrics {
       images.onChange(({ before, after }) => {
         const uid = (after ?? before)?.metadata.uid ?? ''
         const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
-        if (ended !== undefined) this.#blocked.observe({ reason: ended.reason }, ended.seconds)
+        if (ended !== undefined) this.#blocked.observe({ reason: labelValue(REASON_HELP, ended.reason) }, ended.seconds)
         if (before?.status.artifact !== undefined && after !== undefined && after.status.artifact === undefined)
           this.#lost.inc()
         if (before !== undefined)
@@ -166,7 +179,7 @@ export class ImageMetrics {
     for (const attempt of after) {
       if (known.has(identityOf(attempt))) continue
       const { outcome, reason, message, startedAt = '', endedAt = '' } = attempt
-      this.#attempts.inc({ result: outcome, reason })
+      this.#attempts.inc({ result: outcome, reason: labelValue(REASON_HELP, reason) })
       const sourceType = reason === 'ImporterFailed' ? sourceTypeNow() : undefined
       if (sourceType !== undefined && isUnknownError(message, sourceType))
         this.#unknownErrors.inc({ source_type: sourceType })

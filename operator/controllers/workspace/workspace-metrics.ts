@@ -1,5 +1,6 @@
 import {
   EXPIRY_ACTIONS,
+  PLAYS,
   type PlayRecord,
   WORKSPACE_PHASES,
   type WorkspaceStatus,
@@ -63,6 +64,8 @@ export class WorkspaceMetrics extends PhaseGauge<Counted> {
       'play',
       'result',
     )
+    // Starts at 0, so that the first one is an increase.
+    for (const play of PLAYS) for (const result of ENDED) this.#plays.inc({ play, result }, 0)
   }
 
   #observeClasses(classes: () => readonly LabClass[]): void {
