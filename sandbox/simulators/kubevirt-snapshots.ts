@@ -83,7 +83,7 @@ export class MachineSnapshots extends KubevirtController {
     const hasAgent = instance.status?.conditions?.some(
       ({ type, status }) => type === 'AgentConnected' && status === 'True',
     )
-    return ['Online', hasAgent === true ? 'GuestAgent' : 'NoGuestAgent']
+    return [hasAgent === true ? 'GuestAgent' : 'NoGuestAgent', 'Online']
   }
 
   /** KubeVirt has the text in the reason. */

@@ -48,7 +48,7 @@ describe('a point in time of a workspace', () => {
       ...LAB.volumes.map(() => ['Volume', true]),
     ])
     for (const { kind, consistency } of members)
-      expect(consistency).toBe(kind === 'Machine' ? 'Online,GuestAgent' : undefined)
+      expect(consistency).toBe(kind === 'Machine' ? 'GuestAgent,Online' : undefined)
 
     await expect(
       client.mergePatch(WORKSPACE_SNAPSHOT, { namespace, name: 'before-exam' }, { spec: { description: 'another' } }),
