@@ -74,11 +74,7 @@ describe('a machine that somebody resets', () => {
     const restored = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'restore-8d1f2c-rootdisk')
     world.patch(MACHINE, key, { spec: { runStrategy: 'Halted' } })
     await world.untilReason('vm', 'Halted')
-    world.patch(
-      KUBEVIRT_VIRTUAL_MACHINE,
-      key,
-      restoreRequest({ name: 'before-exam', uid: '8d1f2c', isInPlace: false }),
-    )
+    world.patch(KUBEVIRT_VIRTUAL_MACHINE, key, restoreRequest({ name: 'before-exam', uid: '8d1f2c', isInPlace: false }))
     await world.until('the restore', () => {
       const machine = world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')
       return restored() !== undefined && machine !== undefined && !isToBeRestored(machine)
