@@ -260,6 +260,7 @@ export { type FirstStartParts, firstStartParts } from './children/first-start.ts
 export { guestHostsHash, withGuestHosts } from './children/guest-hosts.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
+  CLOUD_INIT_DISK,
   guestNames,
   KubeVirtVirtualMachine,
   type KubeVirtVirtualMachineObject,

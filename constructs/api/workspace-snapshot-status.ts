@@ -50,8 +50,8 @@ const member = z
     ready: z.boolean().describe('Whether the snapshot can be restored from.'),
     consistency: maybeText(
       256,
-      'How a machine was snapshotted, in the words of KubeVirt. Offline: it was switched off. Online,GuestAgent: the guest agent froze its file systems. ' +
-        'Online,NoGuestAgent: there was no guest agent, so the disks are as after a power failure. QuiesceFailed: the freeze failed.',
+      'How a machine was snapshotted, in the words of KubeVirt. Offline: it was switched off. GuestAgent,Online: the guest agent froze its file systems. ' +
+        'NoGuestAgent,Online: there was no guest agent, so the disks are as after a power failure. QuiesceFailed: the freeze failed.',
     ),
     time: dateTime('When the snapshot was taken.').optional(),
     message: maybeText(

@@ -157,7 +157,8 @@ export type KubeVirtVirtualMachineObject = ImageChild<'VirtualMachine', KubeVirt
 
 /** Name of the root disk in KubeVirt's machine. */
 export const ROOT_DISK = 'rootdisk'
-const CLOUD_INIT_DISK = 'cloudinit'
+/** The drive with the data for cloud-init. */
+export const CLOUD_INIT_DISK = 'cloudinit'
 /** The CD-ROM with the answer file. */
 export const SYSPREP_DISK = 'sysprep'
 const POD_NETWORK = 'default'

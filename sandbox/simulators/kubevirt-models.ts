@@ -190,6 +190,10 @@ export interface MachineSnapshotStatus {
   readonly indications?: readonly string[]
   readonly conditions?: readonly Condition[]
   readonly sourceUID?: string
+  readonly snapshotVolumes?: {
+    readonly includedVolumes: readonly string[]
+    readonly excludedVolumes: readonly string[]
+  }
 }
 
 /** KubeVirt's VirtualMachineRestore. */

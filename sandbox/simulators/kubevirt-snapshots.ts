@@ -2,7 +2,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
-import type { MachineSnapshot, MachineSnapshotStatus } from './kubevirt-models.ts'
+import { claimNamesOf, type Machine, type MachineSnapshot, type MachineSnapshotStatus } from './kubevirt-models.ts'
 import { type Condition, isTerminating, uidOf } from './models.ts'
 
 /** From one step to the next, so that others can interfere. */
@@ -64,6 +64,7 @@ export class MachineSnapshots extends KubevirtController {
       creationTime: this.world.timestamp(),
       indications: this.#indications(key),
       sourceUID: uidOf(machine),
+      snapshotVolumes: volumesIn(machine),
       conditions: [this.#says('Ready', true, 'Operation complete')],
     }
   }
@@ -83,11 +84,19 @@ export class MachineSnapshots extends KubevirtController {
     const hasAgent = instance.status?.conditions?.some(
       ({ type, status }) => type === 'AgentConnected' && status === 'True',
     )
-    return ['Online', hasAgent === true ? 'GuestAgent' : 'NoGuestAgent']
+    return [hasAgent === true ? 'GuestAgent' : 'NoGuestAgent', 'Online']
   }
 
   /** KubeVirt has the text in the reason. */
   #says(type: string, holds: boolean, reason: string): Condition {
     return { type, status: holds ? 'True' : 'False', reason }
   }
+}
+
+/** KubeVirt takes what has a claim, and names the rest, such as the drive of cloud-init. */
+function volumesIn({ spec: { template } }: Machine): MachineSnapshotStatus['snapshotVolumes'] {
+  const { domain, volumes = [] } = template.spec
+  const namesOf = (hasClaim: boolean) =>
+    volumes.filter((one) => claimNamesOf({ domain, volumes: [one] }).length > 0 === hasClaim).map(({ name }) => name)
+  return { includedVolumes: namesOf(true), excludedVolumes: namesOf(false) }
 }

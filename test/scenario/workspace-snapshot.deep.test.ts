@@ -46,8 +46,8 @@ describe('a point in time of a workspace', () => {
       ['Machine', true],
       ...LAB.volumes.map(() => ['Volume', true]),
     ])
-    for (const { kind, consistency } of members)
-      expect(consistency).toBe(kind === 'Machine' ? 'Online,GuestAgent' : undefined)
+    for (const { kind, consistency, message } of members)
+      expect([consistency, message]).toEqual([kind === 'Machine' ? 'GuestAgent,Online' : undefined, undefined])
 
     await expect(
       client.mergePatch(WORKSPACE_SNAPSHOT, { namespace, name: 'before-exam' }, { spec: { description: 'another' } }),

@@ -205,6 +205,7 @@ function foundMachine(found: MachineSnapshotView, owner: WorkspaceSnapshotView):
     text: isReady ? (excluded === '' ? '' : `not in it: ${excluded}`) : trouble,
     // KubeVirt writes the indications before the snapshot is taken.
     ...(isReady && { consistency: indications === '' ? 'Offline' : indications }),
+    ...(excluded !== '' && { excluded }),
     time: timeOf(time),
     ...(sourceUid !== undefined && { sourceUid }),
   }

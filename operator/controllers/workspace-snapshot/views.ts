@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { ROOT_DISK } from '@open-terrain/constructs/operator'
+import { CLOUD_INIT_DISK, ROOT_DISK, SYSPREP_DISK } from '@open-terrain/constructs/operator'
 import { keptMetadata } from '../../cluster/kept-metadata.ts'
 import type { KubeObject, Raw } from '../../kube/kube-object.ts'
 import { upTo } from '../../runtime/foreign.ts'
@@ -12,7 +12,7 @@ export interface MachineSnapshotView extends KubeObject {
   readonly trouble: string
   /** How the disks were taken, such as `Online,GuestAgent`; empty if the guest was off. */
   readonly indications: string
-  /** Names of the volumes that are not in it, separated by commas; empty if all are. */
+  /** Names of the disks that are not in it, separated by commas; empty if all are. */
   readonly excluded: string
   readonly time: string | undefined
   /** Uid of the machine that it is of; undefined until KubeVirt has looked at it. */
@@ -31,6 +31,8 @@ export interface MachineRestoreView extends KubeObject {
 
 const TEXT_MAX = 1_024
 const LIST_MAX = 256
+/** Volumes of Secrets. KubeVirt names them as left out of every snapshot, and nothing is lost with them. */
+const OF_SECRETS: ReadonlySet<unknown> = new Set([CLOUD_INIT_DISK, SYSPREP_DISK])
 
 export function viewMachineSnapshot(object: KubeObject): MachineSnapshotView {
   const { status }: Raw = object
@@ -43,7 +45,7 @@ export function viewMachineSnapshot(object: KubeObject): MachineSnapshotView {
     isReady: status?.readyToUse === true,
     trouble: upTo(TEXT_MAX, troubleIn(status)),
     indications: upTo(LIST_MAX, (status?.indications ?? []).join(',')),
-    excluded: upTo(LIST_MAX, (status?.snapshotVolumes?.excludedVolumes ?? []).join(', ')),
+    excluded: upTo(LIST_MAX, excludedDisks(status).join(', ')),
     time: status?.creationTime === undefined ? undefined : upTo(64, status.creationTime),
     sourceUid: status?.sourceUID === undefined ? undefined : upTo(64, status.sourceUID),
   }
@@ -63,6 +65,11 @@ export function viewMachineRestore(object: KubeObject): MachineRestoreView {
     trouble: isComplete ? '' : upTo(TEXT_MAX, troubleIn(status)),
     claim: upTo(LIST_MAX, restores.find(({ volumeName }) => volumeName === ROOT_DISK)?.persistentVolumeClaim),
   }
+}
+
+function excludedDisks(status: Raw): unknown[] {
+  const names: unknown[] = status?.snapshotVolumes?.excludedVolumes ?? []
+  return names.filter((name) => !OF_SECRETS.has(name))
 }
 
 function conditionsIn(status: Raw): Raw[] {

@@ -28,6 +28,8 @@ export interface FoundSnapshot {
   readonly text: string
   /** In the words of KubeVirt. Undefined for volumes, and while nothing is known. */
   readonly consistency?: string | undefined
+  /** Names of the disks of the machine that are not in it, separated by commas. Undefined: none is known. */
+  readonly excluded?: string | undefined
   /** When it was taken, in RFC 3339. */
   readonly time?: string | undefined
   /** When it was created, in ms. */

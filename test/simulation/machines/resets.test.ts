@@ -8,6 +8,7 @@ import {
 } from '../../../operator/kube/resource-types.ts'
 import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine } from '../../../sandbox/simulators/kubevirt-models.ts'
+import { isToBeRestored, restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { MACHINE } from '../../harness/kinds.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
@@ -65,6 +66,33 @@ describe('a machine that somebody resets', () => {
     await world.pass(31 * MINUTE)
     await world.until('the third disk', () => world.vm('vm')?.status?.clone?.name === 'vm-root-g3')
     expect(disks()).toEqual([SECOND, 'vm-root-g3'])
+  })
+
+  it('after a restore, loses the restored disk, and not the one from before the restore', async () => {
+    const { world, reset, root, disks } = await running()
+    const key = { namespace: TEAM, name: 'vm' }
+    const restored = () => world.find(PERSISTENT_VOLUME_CLAIM, TEAM, 'restore-8d1f2c-rootdisk')
+    world.patch(MACHINE, key, { spec: { runStrategy: 'Halted' } })
+    await world.untilReason('vm', 'Halted')
+    world.patch(KUBEVIRT_VIRTUAL_MACHINE, key, restoreRequest({ name: 'before-exam', uid: '8d1f2c', isInPlace: false }))
+    await world.until('the restore', () => {
+      const machine = world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')
+      return restored() !== undefined && machine !== undefined && !isToBeRestored(machine)
+    })
+    world.patch(MACHINE, key, { spec: { runStrategy: 'Always' } })
+    await world.untilReason('vm', 'Running')
+    reset('1')
+    await world.until('the new disk', () => world.vm('vm')?.status?.oldDisk?.expiresAt !== undefined)
+    expect(world.vm('vm')?.status?.oldDisk?.claim).toBe('restore-8d1f2c-rootdisk')
+    await world.pass(2 * 60 * MINUTE)
+    expect([root(), disks(), restored()]).toEqual([
+      { name: 'rootdisk', dataVolume: { name: SECOND } },
+      [FIRST, SECOND],
+      undefined,
+    ])
+    reset('2')
+    await world.until('the message', () => world.reason('vm') === 'ReplacementBlocked')
+    expect(disks()).toEqual([FIRST, SECOND])
   })
 
   it('and is deleted meanwhile, leaves no disk', async () => {

@@ -28,6 +28,10 @@ const ARCHITECTURE = `${GUEST}.architecture`
 const VIDEO = `${GUEST}.domain.devices.video.type`
 const WATCHDOG = `${GUEST}.domain.devices.watchdog`
 const FEATURES = `${GUEST}.domain.features`
+const BOOTLOADER = `${GUEST}.domain.firmware.bootloader`
+const SOUND = `${GUEST}.domain.devices.sound`
+const CPU_MODEL = `${GUEST}.domain.cpu.model`
+const DISKS = `${GUEST}.domain.devices.disks`
 
 interface Mistake extends RefusedOverride {
   /** Paths of the values that make it. */
@@ -76,7 +80,35 @@ function mistakesIn(spec: object): Mistake[] {
       why: 'cannot be beside features.hyperv, which overrides set, or spec.os: windows: remove one of them',
       by: [`${FEATURES}.hyperv`, `${FEATURES}.hypervPassthrough`],
     })
+  const absent = architecture === 'arm64' ? absentOnArm64(at) : []
+  if (absent.length > 0)
+    mistakes.push({
+      path: ARCHITECTURE,
+      why: `is arm64, on which KubeVirt has no ${anyOf(absent)}: remove it, or change these`,
+      by: [ARCHITECTURE, BOOTLOADER, SOUND, CPU_MODEL],
+    })
   return mistakes
+}
+
+interface DiskOnBus {
+  readonly disk?: { readonly bus?: string }
+  readonly cdrom?: { readonly bus?: string }
+}
+
+/** Returns what a machine has and KubeVirt does not have on arm64 (`pkg/virt-api/webhooks/arm64.go`, v1.8). */
+function absentOnArm64(at: (path: string) => unknown): string[] {
+  const disks = (at(DISKS) ?? []) as readonly DiskOnBus[]
+  const buses = disks.map(({ disk, cdrom }) => disk?.bus ?? cdrom?.bus ?? 'virtio')
+  const efi = at(`${BOOTLOADER}.efi`) as { readonly secureBoot?: unknown } | undefined
+  return [
+    ...new Set(buses.filter((bus) => bus !== 'virtio' && bus !== 'scsi').map((bus) => `disk on bus ${bus}`)),
+    ...(at(`${BOOTLOADER}.bios`) === undefined ? [] : ['firmware bios']),
+    ...(efi === undefined || efi.secureBoot === false ? [] : ['Secure Boot']),
+    ...(at(SOUND) === undefined ? [] : ['sound device']),
+    ...[at(CPU_MODEL)].flatMap((model) =>
+      model === undefined || model === 'host-passthrough' ? [] : ['cpu.model but host-passthrough'],
+    ),
+  ]
 }
 
 function isWatchdog(watchdog: unknown, devices: Devices): boolean {

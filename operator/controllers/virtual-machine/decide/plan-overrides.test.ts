@@ -93,6 +93,17 @@ describe('overrides of a machine', () => {
     ['domain.features.hypervPassthrough', domain({ features: HYPERV }), 'cannot be beside features.hyperv'],
     [
       'architecture',
+      domain(
+        {
+          devices: { sound: { name: 'sound', model: 'ich9' }, disks: [{ name: 'rootdisk', disk: { bus: 'sata' } }] },
+          firmware: { bootloader: { efi: {} } },
+        },
+        { architecture: 'arm64' },
+      ),
+      'is arm64, on which KubeVirt has no disk on bus sata, Secure Boot or sound device: remove it, or change these',
+    ],
+    [
+      'architecture',
       { template: { spec: { architecture: 'ppc64le' } } },
       'is none that KubeVirt has machines of: take amd64, arm64 or s390x',
     ],

@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { ABOUT_LOSSES } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../base/time.ts'
 import { HOUR } from '../../../runtime/times.fixtures.ts'
 import { aClaim, DISK } from '../machine-disks.fixtures.ts'
 import { ARTIFACT, KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
@@ -321,6 +322,17 @@ it('a restored disk that was replaced, and whose predecessor is gone, is not tak
     [],
     undefined,
   ])
+})
+
+it('a restored disk that was replaced is the old one, and not the disk from before the restore, which stays', () => {
+  const { world, now } = cloned()
+  const { replacement } = world.vm.status
+  const restored = { ...replacement, claim: 'restore-exam', claimUID: 'restored' } as typeof replacement
+  const vm = { ...world.vm, status: { ...world.vm.status, replacement: restored } }
+  const machine = world.machine && { ...world.machine, rootDataVolume: SECOND, rootClaim: '', runStrategy: 'Halted' }
+  const { status } = planMachine({ ...world, vm, machine, instance: undefined }, now)
+  expect([world.claim?.metadata.name, status.clone?.name]).toEqual([FIRST, SECOND])
+  expect(status.oldDisk).toEqual({ claim: 'restore-exam', claimUID: 'restored', expiresAt: toTime(now + HOUR) })
 })
 
 describe('rebuild-requested-at', () => {

@@ -360,11 +360,9 @@ function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyD
 
 /** Records that the machine has the new disk. The old one is known from here by its uid. */
 function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
-  const { clone, claim } = world
-  const name = (claim ?? clone)?.metadata.name
-  const uids = { claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid }
   const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
-  const oldDisk = name === undefined ? undefined : (withoutUndefined({ claim: name, ...uids, expiresAt }) as OldDisk)
+  const replaced = replacedDisk(world, replacement)
+  const oldDisk = replaced === undefined ? undefined : withoutUndefined({ ...replaced, expiresAt })
   const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`
   return {
     summary: waiting('Replacing', message),
@@ -377,6 +375,17 @@ function swapped({ world, now }: MachineDraft, replacement: Replacement, next: N
       kicks: undefined,
     },
   }
+}
+
+/**
+ * Returns the disk that the machine had. A restored one is known from the request alone: KubeVirt's machine does not name it any more, and the disk from before
+ * the restore looks like the present one.
+ */
+function replacedDisk({ rootName, clone, claim }: MachineWorld, { claim: had, claimUID }: Replacement) {
+  if (had !== undefined && had !== rootName) return { claim: had, claimUID } as OldDisk
+  const name = (claim ?? clone)?.metadata.name
+  if (name === undefined) return undefined
+  return { claim: name, claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid } as OldDisk
 }
 
 /** Deletes the disk that was replaced when its time is over. */

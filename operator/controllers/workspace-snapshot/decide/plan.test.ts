@@ -30,7 +30,7 @@ describe('a point in time', () => {
     ])
     walk.settle()
     expect(walk.line).toBe('InProgress Taking')
-    walk.say('attacker', { isReady: true, consistency: 'Online,NoGuestAgent', time: '2026-01-31T12:00:01Z' })
+    walk.say('attacker', { isReady: true, consistency: 'NoGuestAgent,Online', time: '2026-01-31T12:00:01Z' })
     walk.say('victim', { isReady: true, consistency: 'Offline', text: 'not in it: scratch' })
     walk.settle()
     expect(walk.status).toMatchObject({ phase: 'InProgress', ready: '2/3' })
@@ -44,7 +44,7 @@ describe('a point in time', () => {
       'Settled=True',
     ])
     expect(walk.status.members?.map(({ consistency, message }) => [consistency, message])).toEqual([
-      ['Online,NoGuestAgent', undefined],
+      ['NoGuestAgent,Online', undefined],
       ['Offline', 'not in it: scratch'],
       [undefined, undefined],
     ])

@@ -66,6 +66,17 @@ describe('a restore of a point in time', () => {
     expect([walk.line, walk.restores.length]).toEqual(['Succeeded Taken', 2])
   })
 
+  it('names the disks that are not in a snapshot: they stay as they are', () => {
+    const walk = taken()
+    walk.say('victim', { excluded: 'rootdisk' })
+    walk.ask('monday')
+    walk.step()
+    expect(messageOf(walk)).toMatch(/^machines attacker, victim get their disks as they were at/)
+    expect(messageOf(walk)).toContain(
+      'left as they are: disks rootdisk of machine victim, which are not in its snapshot',
+    )
+  })
+
   it.each<[string, (walk: SnapshotWalk) => void, RegExp]>([
     [
       'the lab is on',

@@ -125,18 +125,24 @@ function volumesIn({ members = [] }: WorkspaceSnapshotStatus): string[] {
 }
 
 /** Says what people lose, and what they do not. */
-function beginningText({ snapshot: { status }, restore: { targets } }: WorkspaceSnapshotWorld): string {
+function beginningText({ snapshot: { status }, restore: { targets }, found }: WorkspaceSnapshotWorld): string {
   const machines = machinesIn(status)
   const names = machines.map(({ name }) => name)
   const times = machines.flatMap(({ time }) => time ?? []).toSorted()
   const others = Object.keys(targets).filter((name) => !names.includes(name))
   const volumes = volumesIn(status)
+  const partial = machines.flatMap(({ name, snapshot }) => {
+    const { excluded } = found[snapshot] ?? {}
+    return excluded === undefined ? [] : [`disks ${excluded} of machine ${name}, which are not in its snapshot`]
+  })
+  const which = partial.length === 0 ? 'all their disks' : 'their disks'
   const stays = [
+    ...partial,
     ...(others.length === 0 ? [] : [`machines ${others.join(', ')}, which are not in the point in time`]),
     ...(volumes.length === 0 ? [] : [`volumes ${volumes.join(', ')}`]),
   ]
   return [
-    `machines ${names.join(', ')} get all their disks as they were at ${times[0] ?? 'the point in time'}`,
+    `machines ${names.join(', ')} get ${which} as they were at ${times[0] ?? 'the point in time'}`,
     'what was written to the present disks since then is not used any more',
     'KubeVirt leaves those disks beside the restored ones until somebody deletes them, or the machine',
     ...(stays.length === 0 ? [] : [`left as they are: ${stays.join('; ')}`]),
