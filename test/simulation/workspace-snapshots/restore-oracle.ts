@@ -112,7 +112,7 @@ export class PointRestoreOracle extends WitnessOracle<World> {
       ...(restore?.phase === 'InProgress' ? [`is being restored: ${JSON.stringify(restore)}`] : []),
       ...(isSeen ? [] : [`was not looked at for the value ${value} of its annotation: ${restoreRequest}`]),
       ...left.map(({ object }) => `still has VirtualMachineRestore ${object.metadata.name}`),
-      ...(restore === undefined ? [] : this.#untrue(restore, namespace ?? '')),
+      ...(restore === undefined ? [] : this.#untrue(restore, namespace ?? '', () => true)),
     ]
   }
 
@@ -183,12 +183,6 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     const [claim = ''] = claimNamesOf({ domain: {}, volumes: root ?? [] })
     const content = this.#contentOfClaim(namespace, claim)
     this.#swaps.set(keyOf(restore.metadata), { atMs: this.#nowMs, machine: name, content })
-    const point = this.#points.seen(pointOf(restore))
-    const member = point?.status?.restore?.members?.find((one) => one.restore === restore.metadata.name)
-    if (member?.phase === 'Failed')
-      this.#report(
-        `${keyOf(object.metadata)} is restored (${now}), and ${point?.metadata.name} says: ${member.message}`,
-      )
   }
 
   #checkRestore(commit: Commit): void {
@@ -242,6 +236,7 @@ export class PointRestoreOracle extends WitnessOracle<World> {
 
   #checkPoint(now: WorkspaceSnapshot, then: WorkspaceSnapshot | undefined, fate: Fate): void {
     const report = (text: string) => this.#report(`WorkspaceSnapshot ${keyOf(now.metadata)} ${text}`)
+    const { disturbances } = this.witness
     const [is, was] = [now.status?.restore, then?.status?.restore]
     if (is === undefined) {
       if (was !== undefined) report('has forgotten its restore')
@@ -254,7 +249,8 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     else if (was?.phase !== 'InProgress' && !isDeepStrictEqual(is, was))
       report('tells otherwise of a restore that has ended')
     for (const wrong of contradictionsIn(is)) report(wrong)
-    for (const wrong of this.#untrue(is, now.metadata.namespace ?? '')) report(wrong)
+    for (const wrong of this.#untrue(is, now.metadata.namespace ?? '', (ageMs) => mustKnow(disturbances, ageMs)))
+      report(wrong)
   }
 
   #checkBegin(
@@ -286,11 +282,12 @@ export class PointRestoreOracle extends WitnessOracle<World> {
       if (point.status?.members?.some((one) => one.name === name && one.ready) !== true) report(`has no ${name}`)
   }
 
-  /** Returns what a status says of machines that is not so. */
-  #untrue({ members = [] }: Restore, namespace: string): string[] {
+  /** Returns what a status says of machines that is not so. @param isKnown whether what happened so long ago must be known */
+  #untrue({ members = [] }: Restore, namespace: string, isKnown: (ageMs: number) => boolean): string[] {
     return members.flatMap(({ name, restore, phase }) => {
       const swap = this.#swaps.get(keyOf({ namespace, name: restore }))
-      if (phase === 'Failed' && swap !== undefined) return [`says that ${name} is not restored, and it is (${restore})`]
+      if (phase === 'Failed' && swap !== undefined && isKnown(this.#nowMs - swap.atMs))
+        return [`says that ${name} is not restored, and it is (${restore})`]
       if (phase !== 'Succeeded') return []
       if (swap === undefined) return [`says that ${name} is restored (${restore}), and it never was`]
       const [wanted] = this.#wantedFor(namespace, name, restore)
