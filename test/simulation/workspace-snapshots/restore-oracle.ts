@@ -43,8 +43,6 @@ interface Swap {
 interface Fate {
   /** Fingerprints of the values that somebody has set after its creation. */
   readonly asked: Set<string>
-  /** Fingerprint of the value that it was created with. */
-  readonly born: string | undefined
   /** Fingerprints of the requests that were begun. */
   readonly begun: Set<string>
   /** Names of the restores that were created. */
@@ -190,7 +188,10 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     const point = this.#points.seen(pointOf(object))
     const { name } = object.metadata
     const report = (text: string) => this.#report(`VirtualMachineRestore ${keyOf(object.metadata)} ${text}`)
-    if (point === undefined) return report('is of no point in time')
+    if (point === undefined) {
+      report('is of no point in time')
+      return
+    }
     const member = point.status?.restore?.members?.find(({ restore }) => restore === name)
     if (isEnd(commit)) {
       const isOver = member?.phase === 'Succeeded' || member?.phase === 'Failed'
@@ -200,11 +201,13 @@ export class PointRestoreOracle extends WitnessOracle<World> {
   }
 
   #checkCreation(object: MachineRestore, point: WorkspaceSnapshot, report: (text: string) => void): void {
-    const { name, namespace = '' } = object.metadata
+    const { name } = object.metadata
     const { restore, members = [] } = point.status ?? {}
-    const { disturbances } = this.witness
     const member = restore?.members?.find((one) => one.restore === name)
-    if (restore === undefined || member === undefined) return report('is of no machine that was written down')
+    if (restore === undefined || member === undefined) {
+      report('is of no machine that was written down')
+      return
+    }
     const fate = this.#fateOf(point)
     if (fate.created.has(name) && member.phase !== 'Pending') report('is created again')
     fate.created.add(name)
@@ -212,12 +215,19 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     const snapshot = members.find((one) => one.kind === 'Machine' && one.name === member.name)?.snapshot
     if (snapshot !== of) report(`is from ${of}, and machine ${member.name} has ${snapshot} in ${point.metadata.name}`)
     if (target.name !== member.name) report(`is of ${target.name}, and was written down for ${member.name}`)
-    const onMs = this.#nowMs - (this.#onSinceMs.get(namespace) ?? this.#nowMs)
-    if (onMs > 0 && mustKnow(disturbances, onMs)) report(`is created while ${namespace} is on, since ${onMs} ms`)
-    const ageMs = this.#epochMs - Date.parse(restore.startTime)
+    this.#checkMoment(object, restore, report)
+  }
+
+  /** A restore is created while lab and guest are off, and soon after its request. */
+  #checkMoment({ metadata, spec }: MachineRestore, { startTime }: Restore, report: (text: string) => void): void {
+    const { namespace = '' } = metadata
+    const { disturbances } = this.witness
+    const onMs = this.#onForMs(namespace)
+    if (mustKnow(disturbances, onMs)) report(`is created while ${namespace} is on, since ${onMs} ms`)
+    const ageMs = this.#epochMs - Date.parse(startTime)
     if (ageMs > BEGUN_WITHIN_MS && mustKnow(disturbances, MINUTE)) report(`is created ${ageMs} ms after its request`)
     const guest = [...this.#traces(VIRTUAL_MACHINE_INSTANCE).values()].find(
-      (one) => keyOf(one.object.metadata) === keyOf({ namespace, name: target.name }),
+      (one) => keyOf(one.object.metadata) === keyOf({ namespace, name: spec.target.name }),
     )
     if (guest !== undefined && mustKnow(disturbances, this.#nowMs - guest.createdAtMs))
       report('is created while the guest runs')
@@ -229,7 +239,7 @@ export class PointRestoreOracle extends WitnessOracle<World> {
       const value = one?.metadata.annotations?.[ANNOTATIONS.restoreRequestedAt]
       return value === undefined ? undefined : shortHash([value])
     })
-    const fate = this.#fateOf(now, type === 'ADDED' ? hash : undefined)
+    const fate = this.#fateOf(now)
     if (type !== 'ADDED' && hash !== undefined && hash !== had) fate.asked.add(hash)
     if (isOperator(actor)) this.#checkPoint(now, then, fate)
   }
@@ -268,8 +278,8 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     if (is.phase === 'Refused') return
     if (fate.begun.has(request)) report(`is restored for ${request} again`)
     fate.begun.add(request)
-    const onMs = this.#nowMs - (this.#onSinceMs.get(namespace) ?? this.#nowMs)
-    if (onMs > 0 && mustKnow(disturbances, onMs)) report(`is to be restored while the lab is on, since ${onMs} ms`)
+    const onMs = this.#onForMs(namespace)
+    if (mustKnow(disturbances, onMs)) report(`is to be restored while the lab is on, since ${onMs} ms`)
     for (const { object, changedAtMs } of this.#traces<WorkspaceSnapshot>(WORKSPACE_SNAPSHOT).values())
       if (
         object.metadata.namespace === namespace &&
@@ -314,8 +324,13 @@ export class PointRestoreOracle extends WitnessOracle<World> {
       })
   }
 
-  #fateOf({ metadata: { uid = '' } }: KubeObject, born?: string): Fate {
-    const found = this.#fates.get(uid) ?? { asked: new Set(), born, begun: new Set(), created: new Set() }
+  /** Returns 0 for a workspace that is off. */
+  #onForMs(workspace: string): number {
+    return this.#nowMs - (this.#onSinceMs.get(workspace) ?? this.#nowMs)
+  }
+
+  #fateOf({ metadata: { uid = '' } }: KubeObject): Fate {
+    const found = this.#fates.get(uid) ?? { asked: new Set(), begun: new Set(), created: new Set() }
     this.#fates.set(uid, found)
     return found
   }
