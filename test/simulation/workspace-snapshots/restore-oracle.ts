@@ -256,7 +256,8 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     if (isOther) this.#checkBegin(now, is, was, fate, report)
     else if (!isDeepStrictEqual(namesIn(is), namesIn(was)))
       report(`restores ${namesIn(is)}, and ${namesIn(was)} before`)
-    else if (was?.phase !== 'InProgress' && !isDeepStrictEqual(is, was))
+    // That a machine is restored can be seen later than that its request has failed.
+    else if (was?.phase !== 'InProgress' && was?.phase !== 'Failed' && !isDeepStrictEqual(is, was))
       report('tells otherwise of a restore that has ended')
     for (const wrong of contradictionsIn(is)) report(wrong)
     for (const wrong of this.#untrue(is, now.metadata.namespace ?? '', (ageMs) => mustKnow(disturbances, ageMs)))

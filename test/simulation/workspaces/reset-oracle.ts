@@ -232,8 +232,7 @@ export class ResetOracle extends WitnessOracle<World> {
     const machine = this.#machines.get(labels?.[LABELS.vmUid] ?? '')?.object
     const isLeaving = this.witness.chronicle.traces.leavingNamespaces.has(namespace)
     if (machine === undefined || isLeaving || isDeletion(machine)) return
-    const isRoot = rootDiskGeneration(machine.metadata.name, name) !== undefined || RESTORED.test(name)
-    if (!isRoot || !this.#isUsed(object, name)) return
+    if (!isRootDisk(machine, name) || !this.#isUsed(object, name)) return
     const { oldDisk } = machine.status ?? {}
     const title = `root disk ${namespace}/${name}, which a guest has run from, is deleted`
     const { epochMs, elapsedMs } = this.witness.time
@@ -312,6 +311,10 @@ export class ResetOracle extends WitnessOracle<World> {
   #report(revision: number, message: string): void {
     this.witness.report(5, `revision ${revision}: ${message}`)
   }
+}
+
+function isRootDisk({ metadata }: Machine, claim: string): boolean {
+  return rootDiskGeneration(metadata.name, claim) !== undefined || RESTORED.test(claim)
 }
 
 function isRunning({ status }: Instance): boolean {

@@ -4,7 +4,10 @@ import { expect, it } from 'vitest'
 import { SnapshotWalk } from '../snapshot-walk.fixtures.ts'
 
 it('whatever is written into the annotations of a restore, each value is looked at once, and what is said fits into the status', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 500 }), fc.constantFrom('', 'none', 'Machines', '😀'.repeat(3_000)))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 500 }),
+    fc.constantFrom('', 'none', 'Machines', '😀'.repeat(3_000)),
+  )
   fc.assert(
     fc.property(fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 9 }), (asked) => {
       const walk = new SnapshotWalk()

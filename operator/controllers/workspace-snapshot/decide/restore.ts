@@ -299,7 +299,8 @@ function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, l
   if (kubevirt?.restoreInProgress === restore) return { phase: 'InProgress' }
   if (phase === 'InProgress')
     return failed(`VirtualMachineRestore ${restore} is gone before its end: it is not made again`)
-  if (world.refusal !== undefined && !isAboutOwn(world, world.refusal)) return failed(`${world.refusal}: the restore was refused`)
+  if (world.refusal !== undefined && !isAboutOwn(world, world.refusal))
+    return failed(`${world.refusal}: the restore was refused`)
   if (leftMs <= 0) return failed('the restore could not be begun in time')
   const snapshot = snapshotOf(world, name)
   const why = whyNotOfLab(world) ?? whyNotOff(world) ?? (snapshot && whyNotRestorable(world, { name, snapshot }))
