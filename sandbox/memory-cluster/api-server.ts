@@ -30,6 +30,8 @@ export interface ApiServerOptions {
   readonly store: ObjectStore
   /** Wall clock, milliseconds since the epoch. */
   readonly now: () => number
+  /** What webhooks say about a new object, before anybody knows whether its name is taken. Throws an ApiError to reject it. */
+  readonly review: (type: ResourceType, object: KubeObject) => void
   /** Admission of a new, complete object. Throws an ApiError to reject it. */
   readonly admit: (type: ResourceType, object: KubeObject) => void
 }
@@ -41,12 +43,14 @@ export interface ApiServerOptions {
 export class ApiServer {
   readonly #store: ObjectStore
   readonly #now: () => number
+  readonly #review: ApiServerOptions['review']
   readonly #admit: ApiServerOptions['admit']
   #uids = 0
 
-  constructor({ store, now, admit }: ApiServerOptions) {
+  constructor({ store, now, review, admit }: ApiServerOptions) {
     this.#store = store
     this.#now = now
+    this.#review = review
     this.#admit = admit
   }
 
@@ -84,6 +88,7 @@ export class ApiServer {
     const key = keyOf(keyFor(type, object.metadata))
     if (object.metadata.resourceVersion !== undefined)
       throw internalError('resourceVersion should not be set on objects to be created')
+    this.#review(table.type, object)
     if (table.objects.has(key)) throw alreadyExists(type, object.metadata.name)
     const { labels, annotations, finalizers, ownerReferences } = object.metadata
     this.#uids += 1

@@ -21,6 +21,7 @@ import { type Commit, ObjectStore } from './object-store.ts'
 import { admitPod } from './pod-admission.ts'
 import { Quotas } from './quotas.ts'
 import { ReplicaSetController } from './replica-set-controller.ts'
+import { admitRestore } from './restore-admission.ts'
 import { idOf, traitsOf } from './served-types.ts'
 import { ServiceAccounts } from './service-accounts.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
@@ -93,7 +94,8 @@ export class MemoryCluster {
       admitPod(store, accounts, type, object)
       quotas.admit(type, object)
     }
-    const server = new ApiServer({ store, now, admit })
+    const review = (type: ResourceType, object: KubeObject) => admitRestore(store, type, object)
+    const server = new ApiServer({ store, now, review, admit })
     this.#server = server
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })

@@ -4,6 +4,7 @@ import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import type { Machine, MachineRestore, MachineRestoreStatus } from './kubevirt-models.ts'
 import { isRestoredBy, isToBeRestored, restoredClaimOf, restoreRequest } from './kubevirt-restores.ts'
+import { contentOf } from './kubevirt-snapshots.ts'
 import { type Condition, isTerminating, uidOf } from './models.ts'
 
 /** From one step to the next, so that others can interfere. */
@@ -11,7 +12,9 @@ const STEP_MS = 200
 /** How long KubeVirt waits for a guest to end, unless the request says something else. */
 const GRACE_MS = 5 * 60_000
 
+const FINALIZER = 'snapshot.kubevirt.io/vmrestore-protection'
 const STOPPING = 'Automatically stopping restore target for restore operation'
+const DELETING = 'VM restore is deleting'
 const MUST_BE_OFF = 'Restore target VMI must be powered off before restore operation'
 const WAITING = 'Waiting for target VM to be powered off. Please stop the restore target to proceed with restore'
 const NOT_IN_TIME = `Restore target failed to be ready within 5m0s. Please power off the target VM before attempting restore`
@@ -19,9 +22,9 @@ const ANOTHER = 'restore source and restore target are different but restore tar
 
 /**
  * KubeVirt's controller of VirtualMachineRestores, as far as their objects go: it judges them, has the machine restored, and reports the end. A machine whose
- * guest is there is not restored. Conditions have their text in the reason.
+ * guest is there is not restored. Conditions have their text in the reason. One that is deleted ends where it is, and goes when the machine does not name it any more.
  *
- * Not simulated: its webhook, its finalizer, restores in place and to another machine, and the spec of the time of the snapshot: the present one stays.
+ * Not simulated: its webhook, and restores in place and to another machine.
  */
 export class MachineRestores extends KubevirtController {
   readonly #delays = new Delays(this.world)
@@ -45,7 +48,8 @@ export class MachineRestores extends KubevirtController {
   protected async reconcile(key: string): Promise<void> {
     if (this.outages.isAway) return
     const restore = this.world.machineRestores.get(key)
-    if (restore === undefined || isTerminating(restore)) return this.#delays.forget(key)
+    if (restore === undefined) return this.#delays.forget(key)
+    if (isTerminating(restore)) return await this.#release(key, restore)
     const { status } = restore
     if (status?.complete === true || status?.conditions?.some(({ type }) => type === 'Failure') === true) return
     const next = await this.#next(key, restore)
@@ -55,15 +59,42 @@ export class MachineRestores extends KubevirtController {
     await this.world.writeStatus(VIRTUAL_MACHINE_RESTORE, this.world.machineRestores, restore, { ...status, ...next })
   }
 
+  async #release(key: string, restore: MachineRestore): Promise<void> {
+    const { metadata, spec, status } = restore
+    if (!metadata.finalizers?.includes(FINALIZER)) return this.#delays.forget(key)
+    const machine = this.world.machines.get(`${metadata.namespace}/${spec.target.name}`)
+    if (machine?.status?.restoreInProgress === metadata.name) return
+    if (!this.#delays.passed(this.worker, key, `${uidOf(restore)} release`, STEP_MS)) return
+    const gone = { conditions: [says('Progressing', false, DELETING), says('Ready', false, DELETING)] }
+    const { machineRestores } = this.world
+    const told = isAlready(status, { ...gone, complete: status?.complete ?? false })
+      ? restore
+      : await this.world.writeStatus(VIRTUAL_MACHINE_RESTORE, machineRestores, restore, { ...status, ...gone })
+    await this.world.releaseFinalizer(VIRTUAL_MACHINE_RESTORE, machineRestores, told, FINALIZER)
+  }
+
+  async #protect(restore: MachineRestore): Promise<void> {
+    const { finalizers = [], resourceVersion } = restore.metadata
+    const patch = { metadata: { resourceVersion, finalizers: [...finalizers, FINALIZER] } }
+    await this.world.patch(VIRTUAL_MACHINE_RESTORE, this.world.machineRestores, restore, patch)
+  }
+
   async #next(key: string, restore: MachineRestore): Promise<MachineRestoreStatus | undefined> {
     const { metadata, spec, status } = restore
     if (status === undefined)
       return { complete: false, conditions: [says('Progressing', true, 'Initializing VirtualMachineRestore')] }
+    if (metadata.finalizers?.includes(FINALIZER) !== true) {
+      await this.#protect(restore)
+      return undefined
+    }
     const machine = this.world.machines.get(`${metadata.namespace}/${spec.target.name}`)
     if (machine === undefined) return errorOf('the simulator makes no machine that does not exist')
-    const request = { name: metadata.name, uid: uidOf(restore), isInPlace: false, isOfObject: true }
+    const obstacle = (await this.#guestOf(key, restore, machine)) ?? this.#obstacle(restore, machine)
+    if (obstacle !== undefined) return obstacle
+    const snapshot = spec.virtualMachineSnapshotName
+    const request = { name: metadata.name, uid: uidOf(restore), isInPlace: false, snapshot }
     if (isRestoredBy(machine, request)) {
-      if (machine.status?.restoreInProgress !== undefined || isToBeRestored(machine)) return undefined
+      if (isToBeRestored(machine)) return undefined
       const restores = [restoredClaimOf(request, 'rootdisk')]
       return {
         complete: true,
@@ -71,8 +102,6 @@ export class MachineRestores extends KubevirtController {
         conditions: [says('Progressing', false, 'Operation complete'), says('Ready', true, 'Operation complete')],
       }
     }
-    const obstacle = (await this.#guestOf(key, restore, machine)) ?? this.#obstacle(restore, machine)
-    if (obstacle !== undefined) return obstacle
     if (!isToBeRestored(machine))
       await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, restoreRequest(request))
     return {
@@ -108,6 +137,7 @@ export class MachineRestores extends KubevirtController {
     if (snapshot.status?.readyToUse !== true) return errorOf(`VMSnapshot ${name} not ready`)
     const { sourceUID } = snapshot.status
     if (sourceUID !== undefined && sourceUID !== uidOf(machine)) return errorOf(ANOTHER)
+    if (contentOf(snapshot) === undefined) return errorOf(`VMSnapshotContent ${name}-content does not exist`)
     const { restoreInProgress } = machine.status ?? {}
     return restoreInProgress === undefined || restoreInProgress === metadata.name
       ? undefined

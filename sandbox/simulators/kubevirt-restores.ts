@@ -4,6 +4,7 @@ import { POPULATED_FOR, PRE_POPULATED } from './annotations.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import { claimNamesOf, type Machine, type MachineVolume } from './kubevirt-models.ts'
+import { contentOf, type SnapshotContent } from './kubevirt-snapshots.ts'
 import { type Claim, isTerminating, ownedBy, ownerUid, uidOf } from './models.ts'
 
 /** On a virtual machine, its claims and their DataVolumes: the restore that they come from, as `<name>-<uid>`, or its name. */
@@ -19,8 +20,8 @@ export interface RestoreRequest {
   readonly uid: string
   /** The claims keep their names: each is deleted, and created again from the snapshot. Otherwise, there are new claims. */
   readonly isInPlace: boolean
-  /** There is a VirtualMachineRestore: without it, the restore ends where it is. */
-  readonly isOfObject?: boolean
+  /** Name of the VirtualMachineSnapshot of a VirtualMachineRestore: without one of both, the restore ends where it is. */
+  readonly snapshot?: string
 }
 
 /** Returns a patch of KubeVirt's machine that does what the creation of a VirtualMachineRestore does. */
@@ -48,11 +49,11 @@ export function isToBeRestored({ metadata }: KubeObject): boolean {
 }
 
 /**
- * KubeVirt's controller of VirtualMachineRestores: waits until the guest is off, makes claims from the snapshots, writes the volumes into the spec of the
- * virtual machine, and reports the restore in its status meanwhile. Every step follows from the state of the cluster.
+ * KubeVirt's controller of VirtualMachineRestores: waits until the guest is off, makes claims from the snapshot and waits until they are bound, puts the spec of the
+ * virtual machine back to that of the snapshot, but for its run strategy and with the new claims, and reports the restore in its status meanwhile. Every step
+ * follows from the state of the cluster. A request without an object has a snapshot of the present spec.
  *
- * Not simulated: what is in VirtualMachineSnapshots (a snapshot has the present spec), restores to another machine, and the policies for a guest that runs: it is
- * waited for.
+ * Not simulated: restores to another machine, and the policies for a guest that runs: it is waited for.
  */
 export class Restores extends KubevirtController {
   readonly #delays = new Delays(this.world)
@@ -78,19 +79,36 @@ export class Restores extends KubevirtController {
     const { world } = this
     const { status, metadata } = machine
     const isDone = metadata.annotations?.[LAST_RESTORE] === markOf(request)
-    const isWithdrawn = request.isOfObject === true && this.#objectOf(machine, request) === undefined
-    if (!isDone && !isWithdrawn) {
+    const isWithdrawn = request.snapshot !== undefined && this.#objectOf(machine, request) === undefined
+    const isOver = isDone && status?.restoreInProgress === undefined
+    if (!isWithdrawn && !isOver) {
       if (world.instances.get(key) !== undefined) return undefined
-      if (status?.restoreInProgress === undefined)
-        return { name: 'begin', take: () => this.#note(machine, request.name) }
-      for (const volume of machine.spec.template.spec.volumes ?? []) {
-        const step = this.#claimStep(machine, volume, request)
-        if (step !== undefined) return step
+      const content = this.#contentFor(machine, request)
+      // KubeVirt tries again and again, also when nothing is left to do but to say so.
+      if (content === undefined) return undefined
+      if (!isDone) {
+        if (status?.restoreInProgress === undefined)
+          return { name: 'begin', take: () => this.#note(machine, request.name) }
+        return this.#stepTo(machine, content, request)
       }
-      return { name: 'spec', take: () => this.#writeSpec(machine, request) }
     }
-    if (status?.restoreInProgress !== undefined) return { name: 'end', take: () => this.#note(machine, undefined) }
+    if (status?.restoreInProgress === request.name) return { name: 'end', take: () => this.#note(machine, undefined) }
     return { name: 'done', take: () => this.#forgetRequest(machine) }
+  }
+
+  #stepTo(machine: Machine, content: SnapshotContent, request: RestoreRequest) {
+    for (const volume of content.template.spec.volumes ?? []) {
+      const step = this.#claimStep(machine, volume, content, request)
+      if (step !== undefined) return step
+    }
+    return { name: 'spec', take: () => this.#writeSpec(machine, content, request) }
+  }
+
+  /** Returns undefined if a snapshot is not there, is not ready, or has lost its content. */
+  #contentFor({ metadata, spec }: Machine, { snapshot }: RestoreRequest): SnapshotContent | undefined {
+    if (snapshot === undefined) return { template: spec.template, claims: {} }
+    const found = this.world.machineSnapshots.get(`${metadata.namespace}/${snapshot}`)
+    return found?.status?.readyToUse === true ? contentOf(found) : undefined
   }
 
   #objectOf({ metadata }: Machine, { name, uid }: RestoreRequest) {
@@ -98,19 +116,29 @@ export class Restores extends KubevirtController {
     return found !== undefined && uidOf(found) === uid && !isTerminating(found) ? found : undefined
   }
 
-  /** Returns the next step for one volume; undefined if its restored claim exists. */
-  #claimStep(machine: Machine, volume: MachineVolume, request: RestoreRequest) {
+  /** Returns the next step for one volume; undefined if its restored claim exists, and is bound or waits for a guest. */
+  #claimStep(machine: Machine, volume: MachineVolume, content: SnapshotContent, request: RestoreRequest) {
     const source = claimOf(volume)
     if (source === undefined) return undefined
     const { namespace } = machine.metadata
     const target = targetOf(source, volume, request)
     const found = this.world.claims.get(`${namespace}/${target}`)
     if (found === undefined)
-      return { name: `create ${target}`, take: () => this.#createClaim(machine, source, target, request) }
+      return {
+        name: `create ${target}`,
+        take: () => this.#createClaim(machine, { source, name: target, content, request }),
+      }
     const isOfThis = found.metadata.annotations?.[LAST_RESTORE] === markOf(request)
-    if (!request.isInPlace || isOfThis) return undefined
-    if (isTerminating(found)) return { name: `wait ${target}`, take: async () => undefined }
+    const wait = { name: `wait ${target}`, take: async () => undefined }
+    if (!request.isInPlace || isOfThis)
+      return request.snapshot !== undefined && this.#isAwaited(found) ? wait : undefined
+    if (isTerminating(found)) return wait
     return { name: `delete ${target}`, take: () => this.#deleteClaim(found, request) }
+  }
+
+  #isAwaited({ spec, status }: Claim): boolean {
+    const { volumeBindingMode = 'Immediate' } = this.world.storageClasses.get(spec.storageClassName ?? '') ?? {}
+    return status?.phase !== 'Bound' && volumeBindingMode === 'Immediate'
   }
 
   /** CDI is told to create no claim, before the claim of its DataVolume is deleted. */
@@ -126,27 +154,42 @@ export class Restores extends KubevirtController {
     await this.world.remove(PERSISTENT_VOLUME_CLAIM, claim)
   }
 
-  async #createClaim(machine: Machine, source: string, name: string, request: RestoreRequest): Promise<void> {
+  async #createClaim(
+    machine: Machine,
+    {
+      source,
+      name,
+      content,
+      request,
+    }: {
+      readonly source: string
+      readonly name: string
+      readonly content: SnapshotContent
+      readonly request: RestoreRequest
+    },
+  ): Promise<void> {
     const { namespace = '' } = machine.metadata
     const { claims, dataVolumes } = this.world
     const dataVolume = dataVolumes.get(`${namespace}/${source}`)
     const isAdopted = request.isInPlace && dataVolume?.metadata.annotations?.[PRE_POPULATED] !== undefined
     const claim = claims.get(`${namespace}/${source}`) ?? this.#deleted.get(`${markOf(request)} ${namespace}/${source}`)
-    const before = claim ?? dataVolume
+    const kept = content.claims[source]
+    const labels = kept?.labels ?? (claim ?? dataVolume)?.metadata.labels
     const annotations = {
       [RESTORE_NAME]: request.name,
       [LAST_RESTORE]: markOf(request),
       ...(isAdopted && { [POPULATED_FOR]: source }),
     }
-    const { storageClassName } = claim?.spec ?? dataVolume?.spec.storage ?? {}
-    const dataSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: `snapshot-of-${source}` }
+    const { storageClassName } = kept?.spec ?? claim?.spec ?? dataVolume?.spec.storage ?? {}
+    const of = request.snapshot === undefined ? source : `${request.snapshot}-${source}`
+    const dataSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: `snapshot-of-${of}` }
     await this.world.create(PERSISTENT_VOLUME_CLAIM, claims, {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: {
         namespace,
         name,
-        labels: { ...before?.metadata.labels, 'restore.kubevirt.io/source-vm-name': machine.metadata.name },
+        labels: { ...labels, 'restore.kubevirt.io/source-vm-name': machine.metadata.name },
         annotations,
         ...(!isAdopted && { ownerReferences: ownedBy(machine) }),
       },
@@ -160,19 +203,19 @@ export class Restores extends KubevirtController {
   }
 
   /** Replaces the spec, except for the run strategy, by that of the snapshot. A volume of a DataVolume becomes one of a claim. */
-  async #writeSpec(machine: Machine, request: RestoreRequest): Promise<void> {
-    const volumes = (machine.spec.template.spec.volumes ?? []).flatMap((volume): MachineVolume[] => {
+  async #writeSpec(machine: Machine, { template }: SnapshotContent, request: RestoreRequest): Promise<void> {
+    const volumes = (template.spec.volumes ?? []).flatMap((volume): MachineVolume[] => {
       if (volume.memoryDump !== undefined) return []
       const source = claimOf(volume)
       if (source === undefined) return [volume]
       return [{ name: volume.name, persistentVolumeClaim: { claimName: targetOf(source, volume, request) } }]
     })
-    await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, machine, {
-      metadata: {
-        resourceVersion: machine.metadata.resourceVersion,
-        annotations: { [LAST_RESTORE]: markOf(request) },
-      },
-      spec: { template: { spec: { volumes } } },
+    const { metadata, spec } = machine
+    const annotations = { ...metadata.annotations, [LAST_RESTORE]: markOf(request) }
+    await this.world.replace(KUBEVIRT_VIRTUAL_MACHINE, this.world.machines, {
+      ...machine,
+      metadata: { ...metadata, annotations },
+      spec: { ...spec, template: { ...template, spec: { ...template.spec, volumes } } },
     })
   }
 

@@ -3,7 +3,27 @@ import { VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import { claimNamesOf, type Machine, type MachineSnapshot, type MachineSnapshotStatus } from './kubevirt-models.ts'
-import { type Condition, isTerminating, uidOf } from './models.ts'
+import { type Claim, type Condition, isTerminating, uidOf } from './models.ts'
+
+/**
+ * Not a KubeVirt annotation: stands for the VirtualMachineSnapshotContent of a snapshot. Without it, KubeVirt still says that the snapshot is ready, and restores
+ * nothing from it.
+ */
+export const SNAPSHOT_CONTENT = 'sandbox.open-terrain.dev/snapshot-content'
+
+/** What a snapshot has: the template of the machine, and each of its claims by name. */
+export interface SnapshotContent {
+  readonly template: Machine['spec']['template']
+  readonly claims: Readonly<
+    Record<string, Pick<Claim, 'spec'> & { readonly labels?: Readonly<Record<string, string>> }>
+  >
+}
+
+/** Returns undefined if the content is gone. */
+export function contentOf({ metadata }: KubeObject): SnapshotContent | undefined {
+  const text = metadata.annotations?.[SNAPSHOT_CONTENT]
+  return text === undefined ? undefined : (JSON.parse(text) as SnapshotContent)
+}
 
 /** From one step to the next, so that others can interfere. */
 const STEP_MS = 200
@@ -11,9 +31,10 @@ const STEP_MS = 200
 const DEADLINE_MS = 5 * 60_000
 
 /**
- * KubeVirt's controller of VirtualMachineSnapshots: one of a machine that exists is InProgress, and then ready. It says how the guest was frozen.
+ * KubeVirt's controller of VirtualMachineSnapshots: one of a machine that exists is InProgress, gets the spec and the claims of the machine as its content, and is then
+ * ready. It says how the guest was frozen.
  *
- * Not simulated: the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
+ * Not simulated: its finalizer, the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
  */
 export class MachineSnapshots extends KubevirtController {
   readonly #delays = new Delays(this.world)
@@ -39,7 +60,8 @@ export class MachineSnapshots extends KubevirtController {
     const next = this.#next(snapshot)
     if (next === undefined) return this.worker.queue.addAfter(key, DEADLINE_MS)
     if (!this.#delays.passed(this.worker, key, `${uidOf(snapshot)} ${phase}`, STEP_MS)) return
-    await this.world.writeStatus(VIRTUAL_MACHINE_SNAPSHOT, this.world.machineSnapshots, snapshot, next)
+    const filled = next.phase === 'Succeeded' ? await this.#fill(snapshot) : snapshot
+    await this.world.writeStatus(VIRTUAL_MACHINE_SNAPSHOT, this.world.machineSnapshots, filled, next)
   }
 
   #next({ status, spec, metadata }: MachineSnapshot): MachineSnapshotStatus | undefined {
@@ -67,6 +89,22 @@ export class MachineSnapshots extends KubevirtController {
       snapshotVolumes: volumesIn(machine),
       conditions: [this.#says('Ready', true, 'Operation complete')],
     }
+  }
+
+  async #fill(snapshot: MachineSnapshot): Promise<MachineSnapshot> {
+    const { namespace } = snapshot.metadata
+    const machine = this.world.machines.get(`${namespace}/${snapshot.spec.source.name}`)
+    if (machine === undefined || contentOf(snapshot) !== undefined) return snapshot
+    const { template } = machine.spec
+    const claims = claimNamesOf(template.spec).flatMap((name) => {
+      const claim = this.world.claims.get(`${namespace}/${name}`)
+      if (claim === undefined) return []
+      const { storageClassName, accessModes, resources } = claim.spec
+      return [[name, { spec: { storageClassName, accessModes, resources }, labels: claim.metadata.labels }]]
+    })
+    const content = JSON.stringify({ template, claims: Object.fromEntries(claims) })
+    const patch = { metadata: { annotations: { [SNAPSHOT_CONTENT]: content } } }
+    return await this.world.patch(VIRTUAL_MACHINE_SNAPSHOT, this.world.machineSnapshots, snapshot, patch)
   }
 
   #overdue({ creationTimestamp = '' }: KubeObject['metadata']): MachineSnapshotStatus | undefined {

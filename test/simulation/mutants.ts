@@ -5,6 +5,7 @@ import { ADMISSION_MUTANTS } from './mutants/admission-mutants.ts'
 import { IMAGE_MUTANTS } from './mutants/image-mutants.ts'
 import { RUNTIME_MUTANTS } from './mutants/runtime-mutants.ts'
 import { POINT_MUTANTS } from './workspace-snapshots/point-mutants.ts'
+import { RESTORE_MUTANTS } from './workspace-snapshots/restore-mutants.ts'
 import { RESET_MUTANTS } from './workspaces/reset-mutants.ts'
 import { WORKSPACE_MUTANTS } from './workspaces/workspace-mutants.ts'
 
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...DATA_SYNC_MUTANTS,
   ...WORKSPACE_MUTANTS,
   ...POINT_MUTANTS,
+  ...RESTORE_MUTANTS,
   ...RESET_MUTANTS,
 ]

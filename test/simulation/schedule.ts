@@ -1,7 +1,7 @@
 import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
 import type { DataSyncAction, DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 import type { MachineAction, MachinePlan, SourcePlan } from './machines/machine-schedule.ts'
-import type { PointPlan } from './workspace-snapshots/point-schedule.ts'
+import type { PointAction, PointPlan } from './workspace-snapshots/point-schedule.ts'
 import type { WorkspaceAction, WorkspacePlan } from './workspaces/workspace-schedule.ts'
 
 /**
@@ -76,6 +76,7 @@ export type Action =
   | DataSyncAction
   | MachineAction
   | WorkspaceAction
+  | PointAction
   | ImageAction
   | CatalogAction
   | PolicyAction

@@ -62,8 +62,9 @@ function isWaiting({ status }: WorkspaceSnapshotView): boolean {
   return status.members === undefined
 }
 
+/** What is said of a restore that has failed may have to be corrected. */
 function isRestored({ status }: WorkspaceSnapshotView): boolean {
-  return status.restore?.phase === 'InProgress'
+  return status.restore?.phase === 'InProgress' || status.restore?.phase === 'Failed'
 }
 
 function queueWaiting({ snapshots }: WorkspaceSnapshotCaches, queue: WorkQueue): void {

@@ -67,6 +67,7 @@ export const DATA_SYNCS = {
 export const WORKSPACE_SNAPSHOTS = {
   members: () => import('../../../operator/controllers/workspace-snapshot/decide/members.ts'),
   plan: () => import('../../../operator/controllers/workspace-snapshot/decide/plan.ts'),
+  restore: () => import('../../../operator/controllers/workspace-snapshot/decide/restore.ts'),
   status: () => import('../../../operator/controllers/workspace-snapshot/decide/status.ts'),
 } as const
 

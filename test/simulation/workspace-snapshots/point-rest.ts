@@ -3,6 +3,7 @@ import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from '../../harness/kinds.
 import type { Ends, Rest } from '../kind.ts'
 import type { World } from '../world.ts'
 import { contradictionsOf } from './point-oracle.ts'
+import type { PointRestoreOracle } from './restore-oracle.ts'
 
 /** Where a point in time that has not begun may stay. */
 const WAITS: ReadonlySet<string> = new Set(['LimitReached', 'NothingToSnapshot', 'WorkspaceMissing'])
@@ -10,9 +11,11 @@ const WAITS: ReadonlySet<string> = new Set(['LimitReached', 'NothingToSnapshot',
 /** Each point in time ends, or waits for somebody. How it ends depends on when it was taken. */
 export class PointRest implements Rest {
   readonly #world: World
+  readonly #restores: PointRestoreOracle
 
-  constructor(world: World) {
+  constructor(world: World, restores: PointRestoreOracle) {
     this.#world = world
+    this.#restores = restores
   }
 
   restless(): string[] {
@@ -20,7 +23,11 @@ export class PointRest implements Rest {
       ({ object }) => {
         const { phase = '', reason = '', members, message } = object.status ?? {}
         const isAtRest = members === undefined ? WAITS.has(reason) : phase === 'Succeeded' || phase === 'Failed'
-        const wrong = [...(isAtRest ? [] : [`is ${phase} ${reason}: ${message}`]), ...contradictionsOf(object)]
+        const wrong = [
+          ...(isAtRest ? [] : [`is ${phase} ${reason}: ${message}`]),
+          ...contradictionsOf(object),
+          ...this.#restores.restless(object),
+        ]
         return wrong.map((text) => `WorkspaceSnapshot ${keyOf(object.metadata)} ${text}`)
       },
     )

@@ -1,4 +1,5 @@
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { VIRTUAL_MACHINE_RESTORE } from '../../../operator/kube/resource-types.ts'
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from '../../harness/kinds.ts'
@@ -8,26 +9,30 @@ import type { World } from '../world.ts'
 import { POINT_CHILDREN, PointOracle, pointOf } from './point-oracle.ts'
 import { PointPeople } from './point-people.ts'
 import { PointRest } from './point-rest.ts'
+import { PointRestoreOracle } from './restore-oracle.ts'
 
 /** Points in time of workspaces, and the snapshots that are in them. */
 export class WorkspaceSnapshots implements Kind {
   readonly people: PointPeople
   readonly rest: PointRest
-  readonly oracles: readonly [PointOracle]
+  readonly oracles: readonly [PointOracle, PointRestoreOracle]
   readonly restsWithinMs = HOUR
   readonly #world: World
 
   constructor(world: World) {
     this.#world = world
     this.people = new PointPeople(world)
-    this.rest = new PointRest(world)
-    this.oracles = [new PointOracle(world)]
+    const points = new PointOracle(world)
+    const restores = new PointRestoreOracle(world, points)
+    this.rest = new PointRest(world, restores)
+    this.oracles = [points, restores]
   }
 
-  /** Permits writes of their status, and the creation of their snapshots. */
+  /** Permits writes of their status, the creation of their snapshots and restores, and the deletion of the latter. */
   permits(commit: Commit): boolean {
     const { resource, object, type } = commit
     if (resource.kind === WORKSPACE_SNAPSHOT.kind) return isPeoplesPartKept(commit)
+    if (resource.kind === VIRTUAL_MACHINE_RESTORE.kind) return this.oracles[0].seen(pointOf(object)) !== undefined
     if (!POINT_CHILDREN.some(({ kind }) => kind === resource.kind) || type !== 'ADDED') return false
     const point = this.oracles[0].seen(pointOf(object))
     return point?.metadata.namespace === object.metadata.namespace

@@ -37,6 +37,8 @@ const ANNOTATION_OF = {
 
 /** What a rollout adds to a request. */
 const MARK = /(?:^| )rollout-[0-9a-f]{8}$/u
+/** Name of a root disk that a restore of KubeVirt has made. */
+const RESTORED = /^restore-.*-rootdisk$/u
 /** Phases of a disk that has all its data, or waits only for a guest that starts from it. */
 const COMPLETE: ReadonlySet<string> = new Set(['Succeeded', 'WaitForFirstConsumer', 'PendingPopulation'])
 /** A decision may be based on a state this old. */
@@ -230,7 +232,7 @@ export class ResetOracle extends WitnessOracle<World> {
     const machine = this.#machines.get(labels?.[LABELS.vmUid] ?? '')?.object
     const isLeaving = this.witness.chronicle.traces.leavingNamespaces.has(namespace)
     if (machine === undefined || isLeaving || isDeletion(machine)) return
-    if (rootDiskGeneration(machine.metadata.name, name) === undefined || !this.#isUsed(object, name)) return
+    if (!isRootDisk(machine, name) || !this.#isUsed(object, name)) return
     const { oldDisk } = machine.status ?? {}
     const title = `root disk ${namespace}/${name}, which a guest has run from, is deleted`
     const { epochMs, elapsedMs } = this.witness.time
@@ -309,6 +311,10 @@ export class ResetOracle extends WitnessOracle<World> {
   #report(revision: number, message: string): void {
     this.witness.report(5, `revision ${revision}: ${message}`)
   }
+}
+
+function isRootDisk({ metadata }: Machine, claim: string): boolean {
+  return rootDiskGeneration(metadata.name, claim) !== undefined || RESTORED.test(claim)
 }
 
 function isRunning({ status }: Instance): boolean {

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule, Step } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'
-import type { PointPlan } from '../workspace-snapshots/point-schedule.ts'
+import type { PointAction, PointPlan } from '../workspace-snapshots/point-schedule.ts'
 import { PLAYER } from './labs.ts'
 import { PLAY_HARMS, type WorkspaceAction, type WorkspacePlan } from './workspace-schedule.ts'
 
@@ -164,6 +164,101 @@ const pointed = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
 const workspacesPoints = pointed(FAMILIES.workspaces)
 const workspacesPointsCalm = pointed(FAMILIES.workspacesCalm)
 
+/** A point in time that is soon taken, and stays until somebody deletes it. */
+const earlyPoint: fc.Arbitrary<PointPlan> = fc.record({
+  workspace: fc.nat(1),
+  createdAtMs: fc.integer({ min: 2 * MINUTE, max: 5 * MINUTE }),
+  deletedAfterMs: fc.constant(undefined),
+  harmedAfterMs: fc.option(fc.nat(4 * MINUTE), { nil: undefined, freq: 1 }),
+})
+
+/** Where a round of restores begins: the labs are there, and some points in time are taken. */
+const FIRST_ROUND_MS = 3 * MINUTE
+
+interface Round {
+  readonly point: number
+  readonly kind: number
+  readonly gapMs: number
+  readonly value: number
+  readonly number: number
+}
+
+const round: fc.Arbitrary<Round> = fc.record({
+  point: fc.nat(5),
+  kind: fc.nat(11),
+  gapMs: fc.constantFrom(100, 500, 2 * SECOND, 20 * SECOND, 2 * MINUTE),
+  value: fc.nat(2),
+  number: fc.nat(2),
+})
+
+/** People ask for a restore of a point in time and, often, do something else shortly before or after it. Their lab is off meanwhile, mostly. */
+function stepsOfRound({ point, kind, gapMs, value, number }: Round, points: readonly PointPlan[]): Step[] {
+  const { workspace } = points[point % points.length] as PointPlan
+  const other = points.findIndex((one, at) => one.workspace === workspace && at !== point % points.length)
+  const scope = kind === 0 && value === 0 ? undefined : 'Machines'
+  const ask: PointAction = { do: 'restorePoint', point, value, scope }
+  const lab: WorkspaceAction = { do: 'switchLab', workspace }
+  const between: readonly (readonly (PointAction | WorkspaceAction)[])[] = [
+    [ask],
+    [ask, { do: 'restorePoint', point, value: value + number, scope }],
+    [ask, lab, lab],
+    [ask, { do: 'stopRestore', point, number }],
+    [ask, { do: 'deletePoint', point }],
+    [ask, { do: 'loseContent', point, number }],
+    [{ do: 'resetVm', workspace, number }, ask],
+    [ask, { do: 'resetVm', workspace, number }],
+    [ask, { do: 'restorePoint', point: Math.max(other, 0), value, scope }],
+    [{ do: 'restoreByHand', point, number, policy: value }, ask],
+    [ask, { do: 'restoreByHand', point, number, policy: value }],
+    [ask, { do: 'restartVm', workspace, number }],
+  ]
+  const acts = (between[kind] ?? []).map((action, at): Step => ({ afterMs: at === 0 ? 0 : gapMs, action }))
+  // One in six is asked for while its lab is on. A lab that was switched on in the middle is off again.
+  const isOn = (value + number + kind) % 6 === 0
+  const offMs = gapMs < SECOND ? 15 * SECOND : 40 * SECOND
+  const [first, ...rest] = acts
+  if (isOn || first === undefined) return acts.map((step, at) => (at === 0 ? { ...step, afterMs: offMs } : step))
+  return [{ afterMs: 20 * SECOND, action: lab }, { ...first, afterMs: offMs }, ...rest, { afterMs: gapMs, action: lab }]
+}
+
+/** People restore points in time of their labs, between whatever else happens to these. */
+const pointRestored = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+  fc
+    .tuple(
+      family,
+      fc.array(earlyPoint, { minLength: 3, maxLength: 6, size: 'max' }),
+      fc.array(round, { minLength: 4, maxLength: 8, size: 'max' }),
+    )
+    .map(([schedule, points, rounds]): Schedule => {
+      const before = schedule.steps.slice(0, 6)
+      const share = Math.ceil(before.length / rounds.length)
+      const steps = rounds.flatMap((one, at): Step[] => [
+        ...before.slice(at * share, (at + 1) * share),
+        ...stepsOfRound(one, points),
+      ])
+      const [first] = steps
+      const begin = first === undefined ? [] : [{ ...first, afterMs: first.afterMs + FIRST_ROUND_MS }]
+      const workspaces = (schedule.workspaces ?? []).slice(0, 2).map(withMachine)
+      const more = { ...schedule.policy.more, resetGrace: '4m' }
+      return {
+        ...schedule,
+        policy: { ...schedule.policy, more },
+        workspaces,
+        points,
+        steps: [...begin, ...steps.slice(1)],
+      }
+    })
+
+/** A lab that soon has a machine. */
+function withMachine({ vms, ...plan }: WorkspacePlan): WorkspacePlan {
+  const [first = { vm: 0, image: 0, network: undefined }, ...others] = vms
+  const deployed = { ...first, image: first.image % 2, isIgnored: false }
+  return { ...plan, createdAtMs: plan.createdAtMs % SECOND, vms: [deployed, ...others] }
+}
+
+const workspacesPointsRestored = pointRestored(FAMILIES.workspaces)
+const workspacesPointsRestoredCalm = pointRestored(FAMILIES.workspacesCalm)
+
 /**
  * People set machines back, alone or with their whole lab, give them other images and ask for disks of these, and switch labs off, between whatever else happens.
  * KubeVirt restores some. Old disks are kept for a time that people can wait for.
@@ -221,6 +316,8 @@ export const WORKSPACE_HUNTS = {
   workspacesRestoredCalm,
   workspacesPoints,
   workspacesPointsCalm,
+  workspacesPointsRestored,
+  workspacesPointsRestoredCalm,
   workspacesReset,
   workspacesResetCalm,
 } as const

@@ -346,6 +346,45 @@ describe('a restore of a point in time', () => {
     expect([walk.restored, walk.restores]).toEqual(['Succeeded, attacker Succeeded, victim Succeeded', []])
   })
 
+  it.each<[string, (walk: SnapshotWalk) => void]>([
+    [
+      'has failed, as for a guest that started just after it',
+      (walk) => walk.sayOfRestore('victim', { hasFailed: true }),
+    ],
+    ['is being deleted', (walk) => walk.sayOfRestore('victim', { isTerminating: true })],
+  ])('counts as done where KubeVirt’s machine says so, and its request %s: now, or when that is seen', (_what, end) => {
+    for (const isSeenLate of [false, true]) {
+      const walk = begun()
+      walk.sayOfRestore('attacker', { isComplete: true })
+      const { restore } = walk.status.restore?.members?.at(1) ?? {}
+      const see = () =>
+        walk.seeMachine('victim', { lastRestore: `${restore}-1d2f`, rootClaim: 'restore-1d2f-rootdisk' })
+      if (!isSeenLate) see()
+      end(walk)
+      walk.settle()
+      expect(walk.restored.startsWith('Failed')).toBe(isSeenLate)
+      see()
+      walk.settle()
+      expect([walk.restored, walk.events.at(-1), walk.restores.length]).toEqual([
+        'Succeeded, attacker Succeeded, victim Succeeded',
+        'Normal Restored',
+        2,
+      ])
+      expect(walk.status.restore?.members?.[1]?.claim).toBe('restore-1d2f-rootdisk')
+    }
+  })
+
+  it('waits to be seen where KubeVirt refuses it because it exists: the answer to its creation was lost', () => {
+    const walk = taken()
+    walk.ask('monday')
+    walk.step()
+    const { restore } = walk.status.restore?.members?.[0] ?? {}
+    walk.world = { ...walk.world, refusal: `denied the request: VirtualMachineRestore "${restore}" in progress` }
+    expect(walk.plan().status.restore?.members?.map(({ phase }) => phase)).toEqual(['Pending', 'Pending'])
+    walk.settle()
+    expect(walk.restored).toBe('InProgress, attacker InProgress, victim InProgress')
+  })
+
   it('goes on where KubeVirt’s machine shows its restore before the request for it is seen', () => {
     const walk = begun()
     const { found } = walk.world.restore

@@ -57,7 +57,28 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
   const asked = withRequest(world, stored, now)
   if (before.restore?.phase === 'InProgress') return continued(world, asked, before.restore, now)
   // What has ended is written down already.
-  return { ...asked, remove: [...asked.remove, ...removalsOf(world, before.restore)] }
+  const told = asked.status.restore === before.restore ? corrected(world, asked, now) : asked
+  return { ...told, remove: [...told.remove, ...removalsOf(world, before.restore)] }
+}
+
+/** That KubeVirt has restored a machine may be seen later than that its request has failed or is gone, and what is said of the machine must be so. */
+function corrected(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
+  const { restore } = plan.status
+  if (restore?.phase !== 'Failed') return plan
+  const before = restore.members ?? []
+  const members = before.map((member) =>
+    member.phase === 'Failed' ? (restoredMember(world, member) ?? member) : member,
+  )
+  if (members.every((member, at) => member === before[at])) return plan
+  const next = restoreNow(restore, members, now)
+  return recorded(plan, { restore: next }, [endNote(next)])
+}
+
+/** KubeVirt's machine says that it was restored, whatever became of the request. Returns undefined if it does not say so. */
+function restoredMember(world: WorkspaceSnapshotWorld, { name, restore }: RestoredMember): RestoredMember | undefined {
+  const { kubevirt } = world.restore.targets[name] ?? {}
+  if (kubevirt?.lastRestore.startsWith(`${restore}-`) !== true) return undefined
+  return { name, restore, phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
 }
 
 function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
@@ -108,6 +129,10 @@ function notCounted(why: string): EventNote {
 
 function note(reason: WorkspaceSnapshotReason, message: string): EventNote {
   return { type: reason === 'Restored' ? 'Normal' : 'Warning', reason, message }
+}
+
+function endNote({ phase, message }: Restore): EventNote {
+  return note(phase === 'Succeeded' ? 'Restored' : 'RestoreFailed', message)
 }
 
 function recorded(plan: Plan, status: Partial<WorkspaceSnapshotStatus>, events: readonly EventNote[]): Plan {
@@ -243,10 +268,7 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, stored: Restore, n
     afterMs: Math.max(leftMs, 0),
     because: 'a machine whose restore has not begun by then is not restored',
   }
-  const ended =
-    restore.phase === 'InProgress'
-      ? []
-      : [note(restore.phase === 'Succeeded' ? 'Restored' : 'RestoreFailed', restore.message)]
+  const ended = restore.phase === 'InProgress' ? [] : [endNote(restore)]
   return {
     ...plan,
     status,
@@ -271,23 +293,29 @@ function memberNow(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs
 
 type State = Pick<RestoredMember, 'phase' | 'claim' | 'message'>
 
+const stateOf = ({ phase, claim }: RestoredMember): State => ({ phase, ...(claim !== undefined && { claim }) })
 const failed = (message: string): State => ({ phase: 'Failed', message })
 
 function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs: number): State {
   const { name, restore, phase } = member
   const { kubevirt } = world.restore.targets[name] ?? {}
-  // KubeVirt's machine says that it has ended, also when the request is gone.
-  if (kubevirt?.lastRestore.startsWith(`${restore}-`) === true && kubevirt.restoreInProgress === '')
-    return { phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
+  const restored = restoredMember(world, member)
+  if (restored !== undefined && kubevirt?.restoreInProgress === '') return stateOf(restored)
   // What KubeVirt does to its machine may be seen before the request for it.
   if (kubevirt?.restoreInProgress === restore) return { phase: 'InProgress' }
   if (phase === 'InProgress')
     return failed(`VirtualMachineRestore ${restore} is gone before its end: it is not made again`)
-  if (world.refusal !== undefined) return failed(`${world.refusal}: the restore was refused`)
+  if (world.refusal !== undefined && !isAboutOwn(world, world.refusal))
+    return failed(`${world.refusal}: the restore was refused`)
   if (leftMs <= 0) return failed('the restore could not be begun in time')
   const snapshot = snapshotOf(world, name)
   const why = whyNotOfLab(world) ?? whyNotOff(world) ?? (snapshot && whyNotRestorable(world, { name, snapshot }))
   return why === undefined ? { phase } : failed(`not begun: ${why}`)
+}
+
+/** KubeVirt refuses a restore also because it exists already: its creation had an effect, and the answer was lost. */
+function isAboutOwn({ snapshot }: WorkspaceSnapshotWorld, refusal: string): boolean {
+  return snapshot.status.restore?.members?.some(({ restore }) => refusal.includes(`"${restore}" in progress`)) === true
 }
 
 function stateOfRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, found: FoundRestore): State {
@@ -296,6 +324,9 @@ function stateOfRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, f
   const title = `VirtualMachineRestore ${restore}`
   if (!found.isOurs) return failed(`${title} exists and belongs to somebody else: the operator does not touch it`)
   if (isComplete) return { phase: 'Succeeded', ...(claim !== '' && { claim }) }
+  // What KubeVirt counts as failed for a guest that has started just after the restore is restored.
+  const restored = hasFailed || found.isTerminating ? restoredMember(world, member) : undefined
+  if (restored !== undefined) return stateOf(restored)
   if (hasFailed) return failed(text === '' ? 'KubeVirt says that it has failed' : text)
   if (found.isTerminating) return failed(`${title} is being deleted before its end: it is not made again`)
   const target = world.restore.targets[name]
