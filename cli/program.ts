@@ -170,17 +170,14 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   program
     .command('restore <lab> <point>')
     .description(
-      'puts the machines of a lab that is off back to a WorkspaceSnapshot; what was written to their disks since is not used any more',
+      'puts the machines and volumes of a lab that is off back to a WorkspaceSnapshot; what was written to them since is not used any more',
     )
-    .option('--machines-only', 'leave the volumes as they are: the operator restores none')
+    .option('--machines-only', 'leave the volumes as they are')
     .option('-y, --yes', 'do not ask')
     .option('-w, --wait', 'wait until the restore has ended')
     .addOption(new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(WAIT_MS, '15m'))
     .addOption(new Option('-o, --output <form>', 'how to print the result').choices(RESULT_FORMS).default('text'))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --machines-only --wait',
-    )
+    .addHelpText('after', '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --wait')
     .action((lab: string, point: string, { machinesOnly, yes, wait, timeout, output }: RestoreFlags) =>
       connected(async (client) => {
         const how = { point, isOfMachinesOnly: machinesOnly === true, isConfirmed: yes === true, output }

@@ -241,7 +241,10 @@ export class SnapshotWalk {
       this.seeMachine(targetIn(object), { isOff: false, restoreInProgress: name })
       return
     }
-    if (kind === 'PersistentVolumeClaim') return this.#createClaim(object)
+    if (kind === 'PersistentVolumeClaim') {
+      this.#createClaim(object)
+      return
+    }
     if (this.found[name] !== undefined) throw new Error(`${name} exists`)
     this.created.push(`${kind} ${name}`)
     const facts = { isOurs: true, isTerminating: false, isReady: false, hasFailed: false, text: '' }

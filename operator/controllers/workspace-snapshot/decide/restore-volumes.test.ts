@@ -149,7 +149,11 @@ describe('a restore of volumes', () => {
       (walk) => walk.changeLab(),
       /not switched: the spec of Workspace lab was changed during the restore/,
     ],
-    ['a claim goes', (walk) => walk.sayOfClaim('tools', { isTerminating: true }), /is being deleted before its end/],
+    [
+      'a claim goes',
+      (walk) => walk.sayOfClaim('tools', { isTerminating: true, isOurs: false, isAdopted: true }),
+      /is being deleted before its end/,
+    ],
     ['a claim is gone', (walk) => walk.see({ claims: {} }), /is gone before its end: it is not made again/],
     ['a claim has lost its storage', (walk) => walk.sayOfClaim('tools', { phase: 'Lost' }), /has lost its storage/],
     [
@@ -165,7 +169,7 @@ describe('a restore of volumes', () => {
   ])('fails as a whole before anything is switched, where %s, and deletes its claims', (_what, change, why) => {
     const walk = begun(LAB.concat(VOLUMES.slice(1)))
     change(walk)
-    const ours = Object.entries(walk.world.restore.claims).filter(([, one]) => one.isOurs && !one.isTerminating)
+    const ours = Object.entries(walk.world.restore.claims).filter(([, one]) => one.isOurs)
     walk.settle()
     const told = walk.events.filter((one) => one.includes('Restor'))
     expect([walk.restored, walk.restores, told]).toEqual([
