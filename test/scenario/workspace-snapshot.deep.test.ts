@@ -142,7 +142,7 @@ describe('a restore of a point in time', () => {
     await points.untilStand('before-exam', 'Succeeded', 'Taken')
     await workspaces.patch(namespace, { powerState: 'Halted' })
     await workspaces.untilReason(namespace, 'Halted')
-    const first = LAB.volumes.map(({ name }) => name)
+    const first = LAB.volumes.map(({ name }) => name).toSorted()
 
     await points.restore('before-exam', 'all of it', null)
     const done = await points.untilRestored('before-exam', 'Succeeded', 'have their restored claims')

@@ -21,7 +21,7 @@ const RESTORED = 'loot-1a2b3c4d'
 const SWITCHED = volumeClaimsText(new Map([['loot', { claim: RESTORED, replaced: 'loot', at: toTime(NOW) }]]))
 
 function aClaim(name: string, phase = 'Bound', isMarked = true): ClaimView {
-  const labels = name === 'loot' ? {} : { [LABELS.volume]: 'loot' }
+  const labels = name.includes('-') ? { [LABELS.volume]: 'loot' } : {}
   const annotations = isMarked ? { [ANNOTATIONS.rendered]: 'mark' } : {}
   const metadata = { namespace: 'lab', name, uid: `uid-${name}`, resourceVersion: '1', labels, annotations }
   return viewClaim({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, status: { phase } } as KubeObject)
