@@ -20,7 +20,7 @@ import type { FoundClaim, RestoreVolume, WorkspaceSnapshotWorld } from '../world
 import { whyChanged, whyNotOff, whyNotOfLab } from './restore-lab.ts'
 
 /** A volume that is in a point in time. */
-export interface VolumeOfPoint {
+interface VolumeOfPoint {
   readonly name: string
   readonly snapshot: string
   readonly time?: string | undefined

@@ -66,7 +66,7 @@ export function isOfVolume({ spec }: Pick<WorkspaceWorld, 'spec'>, claim: KubeOb
 }
 
 /** What becomes of the claim that a volume had before its last restore. */
-export interface OldVolume {
+interface OldVolume {
   readonly remarks?: readonly ComponentRemark[]
   readonly remove?: readonly Removal[]
   readonly requeue?: Requeue
