@@ -48,7 +48,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     usage: 'restore <lab> <point>',
     description:
-      'puts the machines of a lab that is off back to a WorkspaceSnapshot; what was written to their disks since is not used any more',
+      'puts the machines and volumes of a lab that is off back to a WorkspaceSnapshot; what was written to them since is not used any more',
     load: async () => (await import('./commands/restore.ts')).defineRestore,
   },
   {

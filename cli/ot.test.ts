@@ -159,7 +159,7 @@ describe('ot restore', () => {
     answer = 'n'
     expect(await ot('restore', 'lab-1', 'before-exam')).toBe(EXIT_CODES.declined)
     expect(told).toContain(
-      'what was written since before-exam to the disks of these machines is not used any more: router',
+      'what was written since before-exam to these is not used any more: the disks of machines router',
     )
     expect([asked, annotationsOf()]).toEqual(['restore lab-1 to before-exam? [y/N] ', {}])
     expect(await ot('restore', 'lab-1', 'nothing', '--yes')).toBe(EXIT_CODES.notFound)

@@ -36,7 +36,7 @@ interface Point extends KubeObject {
 type Connected = Pick<Surroundings, 'clock'> & { readonly client: KubeClient }
 
 /**
- * Asks the operator to put the machines of a lab back to a point in time: sets an annotation of the WorkspaceSnapshot to the present time. Says before what is
+ * Asks the operator to put the machines and volumes of a lab back to a point in time: sets an annotation of the WorkspaceSnapshot to the present time. Says before what is
  * replaced, and asks. Throws CommandError and ApiError.
  */
 export async function restoreLab(
@@ -45,11 +45,10 @@ export async function restoreLab(
   { point, isOfMachinesOnly, isConfirmed, waitMs, output }: RestoreOptions,
 ): Promise<ExitCode> {
   const labs = await labsOf(client, { names: [name] })
-  const machines = await Promise.all(labs.map(async (lab) => machinesIn(await pointOf(client, lab, point))))
+  const points = await Promise.all(labs.map(async (lab) => await pointOf(client, lab, point)))
+  const lost = points.flatMap((one) => lossIn(one, isOfMachinesOnly))
   if (!isConfirmed) {
-    tell(
-      `${name}: ${shown(`what was written since ${point} to the disks of these machines is not used any more: ${machines.flat().join(', ')}`)}\n`,
-    )
+    tell(`${name}: ${shown(`what was written since ${point} to these is not used any more: ${lost.join('; ')}`)}\n`)
     await confirm({ ask }, `restore ${name} to ${point}?`)
   }
   const endsAt = clock.monotonic() + (waitMs ?? 0)
@@ -81,9 +80,18 @@ async function pointOf(client: KubeClient, lab: Lab, name: string): Promise<Poin
   return found as Point
 }
 
-function machinesIn({ status }: Point): string[] {
+/** Names what gets the content of then. */
+function lossIn({ status }: Point, isOfMachinesOnly: boolean): string[] {
   const { members = [] } = status ?? {}
-  return members.filter(({ kind, snapshot }) => kind === 'Machine' && snapshot !== undefined).map(({ name }) => name)
+  const taken = members.filter(({ snapshot }) => snapshot !== undefined)
+  const named = (kind: 'Machine' | 'Volume') => taken.filter((one) => one.kind === kind).map(({ name }) => name)
+  const [machines, volumes] = [named('Machine'), isOfMachinesOnly ? [] : named('Volume')]
+  return [
+    ...(machines.length === 0 ? [] : [`the disks of machines ${machines.join(', ')}`]),
+    ...(volumes.length === 0
+      ? []
+      : [`volumes ${volumes.join(', ')}, whose present claims are deleted later (policy key resetGrace)`]),
+  ]
 }
 
 /** Waits until the operator says that it has looked at the request, and that the restore has ended. */

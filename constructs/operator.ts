@@ -186,6 +186,7 @@ export {
   type ParsedWorkspaceSnapshotSpec,
   parseWorkspaceSnapshotSpec,
   type RestoredMember,
+  type RestoredVolumeState,
   SNAPSHOT_DEADLINE,
   SNAPSHOT_MESSAGE_MAX,
   WORKSPACE_SNAPSHOT_CONDITIONS,
@@ -320,6 +321,13 @@ export {
 } from './children/play-files.ts'
 export { podNames } from './children/pod-overrides.ts'
 export { RenderedObject } from './children/rendered-object.ts'
+export {
+  adoptedVolume,
+  RestoredVolume,
+  type RestoredVolumeObject,
+  type RestoredVolumeProps,
+  renderRestoredVolume,
+} from './children/restored-volume.ts'
 export { userDataWarnings } from './children/user-data-warnings.ts'
 export {
   rootDiskGeneration,
@@ -328,6 +336,16 @@ export {
   type VMRef,
   vmChildNames,
 } from './children/virtual-machine-child.ts'
+export {
+  type ClaimsOfVolumes,
+  isClaimOfVolume,
+  presentClaimName,
+  restoredClaimName,
+  type VolumeClaim,
+  type VolumeClaims,
+  volumeClaimsIn,
+  volumeClaimsText,
+} from './children/volume-claims.ts'
 export {
   renderVolumeSnapshot,
   VolumeSnapshot,

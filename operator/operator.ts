@@ -202,7 +202,7 @@ export class OperatorReplica {
       const machines = new MachineController({ ...shared, ...this.#machines, neighbours })
       const dataSyncs = new DataSyncController({ ...this.#services, ...policy, ...this.#dataSyncs })
       const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces, serverNow })
-      const snapshots = new WorkspaceSnapshotController({ ...this.#services, ...policy, ...this.#snapshots })
+      const snapshots = new WorkspaceSnapshotController({ ...this.#services, ...policy, ...this.#snapshots, serverNow })
       await Promise.all(
         [neighbours, images, machines, dataSyncs, workspaces, snapshots, status].map((one) => one.run(term)),
       )
@@ -230,6 +230,6 @@ export class OperatorReplica {
 }
 
 /** What points in time of workspaces are made of. */
-function labOf({ workspaces }: WorkspaceCaches, { machines, kubevirt }: MachineCaches): LabCaches {
-  return { workspaces, machines, kubevirt }
+function labOf({ workspaces, childCaches }: WorkspaceCaches, { machines, kubevirt }: MachineCaches): LabCaches {
+  return { workspaces, machines, kubevirt, pods: childCaches.pods, arePodsKnown: () => childCaches.isComplete }
 }

@@ -8,13 +8,10 @@ interface RestoreFlags extends Pick<SelectionFlags, 'yes' | 'output'>, WaitFlags
 
 export const defineRestore: CommandDefinition = (command, line) => {
   command
-    .option('--machines-only', 'leave the volumes as they are: the operator restores none')
+    .option('--machines-only', 'leave the volumes as they are')
     .option('-y, --yes', 'do not ask')
   addResults(addWait(command, 'wait until the restore has ended'))
-    .addHelpText(
-      'after',
-      '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --machines-only --wait',
-    )
+    .addHelpText('after', '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --wait')
     .action((lab: string, point: string, { machinesOnly, yes, output, ...flags }: RestoreFlags) =>
       line.connected(async (client) => {
         const how = { point, isOfMachinesOnly: machinesOnly === true, isConfirmed: yes === true, output }

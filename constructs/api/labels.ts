@@ -22,6 +22,8 @@ export const LABELS = {
   workspaceUid: 'pelotech.ot/workspace-uid',
   /** Name of the WorkspaceSnapshot that a snapshot of a machine or volume belongs to, shortened to 63 characters if it is longer. */
   workspaceSnapshot: 'pelotech.ot/workspace-snapshot',
+  /** On a claim that a volume of a Workspace was restored to: name of the claim that the volume had before its first restore. */
+  volume: 'pelotech.ot/volume',
   /** Name of the container cluster of a Workspace: on its Deployment and its pods. */
   containerCluster: 'pelotech.ot/container-cluster',
   /** On pods, including those of machines. Pods with the same group run on one node. */
@@ -61,7 +63,7 @@ export const ANNOTATIONS = {
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
   /** On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value sets a machine back to its image. */
   resetRequestedAt: 'pelotech.ot/reset-requested-at',
-  /** On a WorkspaceSnapshot. Set by people: a new value has KubeVirt put the machines of the workspace back to it, while the workspace is off. */
+  /** On a WorkspaceSnapshot. Set by people: a new value puts the machines and volumes of the workspace back to it, while the workspace is off. */
   restoreRequestedAt: 'pelotech.ot/restore-requested-at',
   /** On a WorkspaceSnapshot. Set by people, with the above: `Machines` leaves the volumes as they are. */
   restoreScope: 'pelotech.ot/restore-scope',
@@ -91,6 +93,11 @@ export const ANNOTATIONS = {
   cloudInit: 'pelotech.ot/cloud-init',
   /** On the claim of a Workspace's volume that is not in a directory of the nodes: `localPath` of the spec. */
   localPath: 'pelotech.ot/local-path',
+  /**
+   * On a Workspace. Set by the operator, in one write for all volumes of a restore: their present claims, as JSON (see `volumeClaimsIn`). Absent until volumes
+   * were restored.
+   */
+  volumeClaims: 'pelotech.ot/volume-claims',
   /** On children of a Workspace: hash of the rendered object. It distinguishes what is no longer wanted from what others added. */
   rendered: 'pelotech.ot/rendered',
   /**

@@ -341,6 +341,20 @@ export const WORKSPACE_REASON_HELP = {
       'A volume is not there yet: its claim waits for storage, or for the first container or machine that uses it.',
     remedy: `${NOTHING} If it lasts, see the Events of the claim that the message names.`,
   },
+  /** A volume was restored. */
+  OldVolumeKept: {
+    severity: 'silent',
+    meaning:
+      'The volume was restored to a point in time. The claim that it had before is kept until the time in the message, and is then deleted with what is on it.',
+    remedy: 'No action needed. Copy what is needed from that claim before, with a pod that mounts it.',
+  },
+  /** As an Event: its time is over. */
+  OldVolumeDeleted: {
+    severity: 'normal',
+    meaning:
+      'The claim that a volume had before a restore was kept for the time in the policy key resetGrace, and is deleted now.',
+    remedy: 'No action needed.',
+  },
   /** What was on a volume is gone, or about to be. */
   VolumeLost: {
     severity: 'warning',

@@ -66,12 +66,13 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a restore begins. */
   Restoring: {
     meaning:
-      'Somebody has asked for a restore (annotation pelotech.ot/restore-requested-at). KubeVirt makes disks from the snapshots, and the machines start from those. What was written to their present disks since then is not used any more. The message names the machines.',
+      'Somebody has asked for a restore (annotation pelotech.ot/restore-requested-at). The volumes get new claims from their snapshots, KubeVirt makes disks from those of the machines, and the lab starts from these. What was written to the present ones since then is not used any more. The message names the machines and volumes.',
     remedy: `${NOTHING} Leave the workspace switched off until status.restore.phase is Succeeded.`,
   },
   /** Event: a restore has ended. */
   Restored: {
-    meaning: 'Every machine of the point in time starts from its restored disk.',
+    meaning:
+      'Every machine of the point in time starts from its restored disk, and every volume has its restored claim.',
     remedy:
       'No action needed. Switch the workspace on again before you delete the WorkspaceSnapshot: where storage waits for the first guest, a disk gets its data only then.',
   },
@@ -84,9 +85,9 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a restore has ended without some machine. */
   RestoreFailed: {
     meaning:
-      'At least one machine was not restored. The message begins with the words of KubeVirt, and names the machines that are restored, and those that are not: they keep the disks that they had.',
+      'At least one machine or volume was not restored. The message says why, in the words of KubeVirt if those are known, and names what is restored, and what is not: that keeps the disks and claims that it had.',
     remedy:
-      'Do what the message says, and set annotation pelotech.ot/restore-requested-at to another value to restore all machines again.',
+      'Do what the message says, and set annotation pelotech.ot/restore-requested-at to another value to restore all of it again.',
   },
   /** Event: a request does not count. */
   RestoreNotCounted: {

@@ -36,7 +36,12 @@ const member = z
     kind: z
       .enum(SNAPSHOT_MEMBER_KINDS)
       .describe('Machine: a machine with its disks. Volume: a volume of spec.volumes.'),
-    name: z.string().max(253).describe('Name of the VirtualMachine, or of the claim of the volume, in this namespace.'),
+    name: z
+      .string()
+      .max(253)
+      .describe(
+        'Name of the VirtualMachine, or of the claim that the volume has if it was never restored, in this namespace.',
+      ),
     snapshot: maybeText(
       253,
       'Name of its VirtualMachineSnapshot (of a machine) or VolumeSnapshot (of a volume), in this namespace.',
@@ -61,13 +66,13 @@ const member = z
   })
   .describe('One machine or volume of the workspace.')
 
-/** No member of a restore is Pending or InProgress any more once it has succeeded or failed. */
+/** No member or volume of a restore is Pending or InProgress any more once it has succeeded or failed. */
 export const SNAPSHOT_RESTORE_PHASES = {
-  /** KubeVirt restores the machines. */
+  /** Claims are filled for the volumes, or KubeVirt restores the machines. */
   InProgress: 'InProgress',
-  /** Every machine of it has its disks of then. */
+  /** Every machine of it has its disks of then, and every volume its claim. */
   Succeeded: 'Succeeded',
-  /** At least one machine was not restored, and no other one is under way. */
+  /** At least one machine or volume was not restored, and no other one is under way. */
   Failed: 'Failed',
   /** Nothing was begun. */
   Refused: 'Refused',
@@ -85,6 +90,19 @@ const restoredMember = z
   })
   .describe('One machine that is restored.')
 
+const restoredVolume = z
+  .object({
+    name: z.string().max(253).describe('Name as in status.members.'),
+    claim: z.string().max(253).describe('Name of the claim that is made from its VolumeSnapshot.'),
+    phase: z
+      .enum(['Pending', 'InProgress', 'Succeeded', 'Failed'])
+      .describe(
+        'Current phase. Pending: the claim was not seen yet. InProgress: it gets its data. Succeeded: the volume is that claim now.',
+      ),
+    message: maybeText(SNAPSHOT_MESSAGE_MAX, 'What it waits for, or why it has failed.'),
+  })
+  .describe('One volume that is restored.')
+
 const restore = z
   .object({
     phase: z.enum(SNAPSHOT_RESTORE_PHASES).describe('Current phase: InProgress, Succeeded, Failed or Refused.'),
@@ -101,6 +119,22 @@ const restore = z
         'x-kubernetes-list-map-keys': ['name'],
       })
       .optional(),
+    volumes: z
+      .array(restoredVolume)
+      .max(WORKSPACE_LIMITS.volumes)
+      .meta({
+        description:
+          'The volumes. The list is written before the first claim is created. All of them are switched to their claims in one write, before the machines are restored.',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['name'],
+      })
+      .optional(),
+    workspaceGeneration: count()
+      .describe(
+        'metadata.generation of the Workspace when it was accepted. With another one, nothing is switched any more: somebody may have worked in the lab.',
+      )
+      .optional(),
+    switchTime: dateTime('When the volumes were seen to be switched.').optional(),
   })
   .describe('The last restore that was asked for.')
 
@@ -147,3 +181,4 @@ export type WorkspaceSnapshotStatus = z.output<typeof workspaceSnapshotStatus>
 export type WorkspaceSnapshotMember = z.output<typeof member>
 export type WorkspaceSnapshotRestore = z.output<typeof restore>
 export type RestoredMember = z.output<typeof restoredMember>
+export type RestoredVolumeState = z.output<typeof restoredVolume>

@@ -12,6 +12,7 @@ export {
 } from './workspace-snapshot-reasons.ts'
 export {
   type RestoredMember,
+  type RestoredVolumeState,
   SNAPSHOT_MESSAGE_MAX,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,

@@ -10,8 +10,10 @@ import { type WorkspaceRef, workspaceLabels } from './workspace-child.ts'
 /** One machine or volume of a point in time. */
 interface SnapshotMember {
   readonly kind: 'Machine' | 'Volume'
-  /** Of the VirtualMachine, or of the claim. */
+  /** Of the VirtualMachine, or of the claim that the volume has if it was never restored. */
   readonly name: string
+  /** Name of the claim that a volume has now. Default: `name`. */
+  readonly claim?: string | undefined
 }
 
 export interface MemberSnapshotProps {
@@ -94,7 +96,7 @@ function memberSnapshot(props: MemberSnapshotProps): MemberSnapshotObject {
     kind: 'VolumeSnapshot',
     metadata: pointMetadata(props),
     spec: {
-      source: { persistentVolumeClaimName: member.name },
+      source: { persistentVolumeClaimName: member.claim ?? member.name },
       ...(snapshotClass !== undefined && { volumeSnapshotClassName: snapshotClass }),
     },
   }

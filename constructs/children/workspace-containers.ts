@@ -8,6 +8,7 @@ import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
 import { type NodePlacement, placementOf } from './placement.ts'
 import { podOverrides } from './pod-overrides.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
+import { type ClaimsOfVolumes, presentClaimName } from './volume-claims.ts'
 import { withOverrides } from './with-overrides.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata, workspaceLabels } from './workspace-child.ts'
 import {
@@ -19,7 +20,7 @@ import {
   folderVolumes,
 } from './workspace-files.ts'
 import { hostNameOf, hostsMounts, hostsVolume } from './workspace-hosts.ts'
-import { ansibleName, claimName } from './workspace-names.ts'
+import { ansibleName } from './workspace-names.ts'
 import type { NetworksOfBefore } from './workspace-network.ts'
 import { protocolOf } from './workspace-network-policies.ts'
 import { ANSIBLE_VOLUME, clusterNodeGroup, mountedVolumes } from './workspace-node-group.ts'
@@ -47,6 +48,8 @@ export interface ContainerClusterProps {
   /** `added` renders the cluster as earlier versions of the operator did: Kubernetes adds variables for each Service of the namespace. @default `none` */
   readonly serviceLinks?: 'none' | 'added'
   readonly networksOfBefore?: NetworksOfBefore | undefined
+  /** Claims of volumes that were restored. @default none */
+  readonly volumeClaims?: ClaimsOfVolumes | undefined
 }
 
 interface Amounts {
@@ -194,12 +197,12 @@ export function deploymentWithout(props: ContainerClusterProps): DeploymentObjec
 }
 
 function podSpec(
-  { workspace, spec, cluster, quota, placement = 'gated', serviceLinks = 'none' }: ContainerClusterProps,
+  { workspace, spec, cluster, quota, placement = 'gated', serviceLinks = 'none', volumeClaims }: ContainerClusterProps,
   nodeGroup: string | undefined,
 ): PodSpec {
   const { pullSecrets = [], initContainers = [] } = cluster
   const nameservers = podNameservers(spec, cluster)
-  const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name))
+  const mounted = [...mountedVolumes(cluster)].map((name) => volumeOf(workspace, name, volumeClaims))
   const files = [filesVolume(cluster), hostsVolume(spec, cluster)].filter((one) => one !== undefined)
   const volumes = [...mounted, ...files, ...folderVolumes(cluster)]
   const hasCpuLimit = quota?.['limits.cpu'] !== undefined
@@ -222,10 +225,10 @@ function podSpec(
   }
 }
 
-function volumeOf(workspace: WorkspaceRef, name: string) {
+function volumeOf(workspace: WorkspaceRef, name: string, volumeClaims: ClaimsOfVolumes | undefined) {
   return name === ANSIBLE_VOLUME
     ? { name, configMap: { name: ansibleName(workspace.name) } }
-    : { name, persistentVolumeClaim: { claimName: claimName(name) } }
+    : { name, persistentVolumeClaim: { claimName: presentClaimName(name, volumeClaims) } }
 }
 
 /** Leaves out members that the API server drops, such as an empty list, or false. */

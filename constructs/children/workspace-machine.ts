@@ -7,9 +7,10 @@ import { isHalted } from '../api/power-state.ts'
 import { type VirtualMachineInterface, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
+import { type ClaimsOfVolumes, presentClaimName } from './volume-claims.ts'
 import { type WorkspaceChild, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
 import { hostAliasesOf } from './workspace-hosts.ts'
-import { claimName, networkNames } from './workspace-names.ts'
+import { networkNames } from './workspace-names.ts'
 import { mtuOf, routesOf } from './workspace-network.ts'
 import { machineNodeGroup } from './workspace-node-group.ts'
 
@@ -39,6 +40,8 @@ export interface WorkspaceMachineProps {
   readonly imageNamespace: string
   /** What the machine is asked for. Default: nothing. */
   readonly requests?: MachineRequests | undefined
+  /** Claims of volumes that were restored. @default none */
+  readonly volumeClaims?: ClaimsOfVolumes | undefined
 }
 
 type MachineInterface = NonNullable<WorkspaceVm['interfaces']>[number]
@@ -102,7 +105,14 @@ const SAME_FIELDS = [
   'overrides',
 ] as const satisfies readonly (keyof WorkspaceVm & keyof VirtualMachineSpec)[]
 
-function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceMachineProps): VirtualMachineSpec {
+function machineSpec({
+  workspace,
+  spec,
+  vm,
+  driver,
+  imageNamespace,
+  volumeClaims,
+}: WorkspaceMachineProps): VirtualMachineSpec {
   const { diskSize, disks = [], interfaces = [] } = vm
   const nodeGroup = machineNodeGroup(workspace, spec, vm, driver)
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
@@ -116,7 +126,7 @@ function machineSpec({ workspace, spec, vm, driver, imageNamespace }: WorkspaceM
     ...(disks.length > 0 && {
       disks: disks.map(({ volume, backingVMDiskImage: name, ...disk }) => ({
         ...disk,
-        ...(volume !== undefined && { volume: claimName(volume) }),
+        ...(volume !== undefined && { volume: presentClaimName(volume, volumeClaims) }),
         ...(name !== undefined && { vmDiskImageRef: { name, namespace: imageNamespace } }),
       })),
     }),

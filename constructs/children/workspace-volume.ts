@@ -1,7 +1,8 @@
 import { Construct } from 'constructs'
-import { ANNOTATIONS } from '../api/labels.ts'
+import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import type { WorkspaceVolume } from '../api/workspace.ts'
 import { RenderedObject, renderChildren } from './rendered-object.ts'
+import { type ClaimsOfVolumes, presentClaimName } from './volume-claims.ts'
 import {
   clusterWideMetadata,
   type WorkspaceChild,
@@ -15,6 +16,8 @@ export interface VolumeStorageProps {
   readonly volume: WorkspaceVolume
   /** Directory on the nodes for volumes with a `localPath`, from the policy. */
   readonly localVolumeRoot?: string | undefined
+  /** Claims of volumes that were restored. @default none */
+  readonly volumeClaims?: ClaimsOfVolumes | undefined
 }
 
 interface Storage {
@@ -63,6 +66,21 @@ export function renderWorkspaceVolume(props: VolumeStorageProps): (ClaimObject |
 }
 
 function storageOf(props: VolumeStorageProps): (ClaimObject | PersistentVolumeObject)[] {
+  const restored = presentClaimName(props.volume.name, props.volumeClaims)
+  return restored === claimName(props.volume.name) ? firstStorageOf(props) : [restoredClaim(props, restored)]
+}
+
+/** It was made from a snapshot, and keeps the class that it was given. A driver that takes snapshots is not one of folders of nodes. */
+function restoredClaim({ workspace, volume }: VolumeStorageProps, name: string): ClaimObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: workspaceChildMetadata({ workspace, name, labels: { [LABELS.volume]: claimName(volume.name) } }),
+    spec: { accessModes: ACCESS_MODES, resources: { requests: { storage: volume.size } } },
+  }
+}
+
+function firstStorageOf(props: VolumeStorageProps): (ClaimObject | PersistentVolumeObject)[] {
   const { workspace, volume, localVolumeRoot } = props
   const { name, size, localPath } = volume
   const path =

@@ -60,7 +60,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
   grant('creates machines for Workspaces, and sets a finalizer on them', OURS, ['virtualmachines'], OWN),
   grant('reads the DataSyncs that people create', OURS, ['datasyncs'], CACHE),
   grant(
-    'reads the Workspaces that people create, sets a finalizer on them, and deletes those whose spec says so (`onExpiry: Delete`) after their end. With `manage`, also those that have owners',
+    'reads the Workspaces that people create, sets a finalizer on them, and an annotation with the claims of restored volumes, and deletes those whose spec says so (`onExpiry: Delete`) after their end. With `manage`, also those that have owners',
     OURS,
     ['workspaces'],
     [...READ, 'patch', 'delete', 'manage'],
@@ -152,7 +152,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     CACHE,
   ),
   grant(
-    'watches the disks of images and machines, and creates the volumes of Workspaces and the empty disks of machines',
+    'watches the disks of images and machines, and creates the volumes of Workspaces, those that they are restored to, and the empty disks of machines',
     '',
     ['persistentvolumeclaims'],
     OWN,

@@ -38,6 +38,8 @@ export interface ClaimView extends KubeObject {
   readonly requested: string | undefined
   /** Volume of a workspace's claim; undefined for all other claims, and before the claim has one. */
   readonly volumeName: string | undefined
+  /** Storage class of a workspace's claim; undefined for all other claims. */
+  readonly storageClass: string | undefined
 }
 
 export interface SnapshotView extends KubeObject {
@@ -131,6 +133,7 @@ export function viewClaim(object: KubeObject): ClaimView {
     capacity: raw.status?.capacity?.storage,
     requested: isOfWorkspace(object) ? raw.spec?.resources?.requests?.storage : undefined,
     volumeName: isOfWorkspace(object) ? raw.spec?.volumeName : undefined,
+    storageClass: isOfWorkspace(object) ? intern(raw.spec?.storageClassName) : undefined,
   }
 }
 
@@ -267,13 +270,16 @@ export interface StorageClassView extends MetaView {
   readonly provisioner: string
   /** Whether its volumes can be expanded. */
   readonly allowVolumeExpansion: boolean
+  /** Whether a claim stays without a volume until a pod uses it. */
+  readonly waitsForPod: boolean
 }
 
 export function viewStorageClass(object: KubeObject): StorageClassView {
   const { apiVersion, kind, metadata } = viewMeta(object, { annotations: [DEFAULT_CLASS] })
-  const { allowVolumeExpansion, provisioner }: Raw = object
+  const { allowVolumeExpansion, provisioner, volumeBindingMode }: Raw = object
   const driver = intern(upTo(VALUE_MAX, provisioner))
-  return { apiVersion, kind, metadata, provisioner: driver, allowVolumeExpansion: allowVolumeExpansion === true }
+  const [expands, waitsForPod] = [allowVolumeExpansion === true, volumeBindingMode === 'WaitForFirstConsumer']
+  return { apiVersion, kind, metadata, provisioner: driver, allowVolumeExpansion: expands, waitsForPod }
 }
 
 export function isDefaultClass({ metadata }: KubeObject): boolean {

@@ -1,8 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { controllerOf } from '../../operator/kube/controller-of.ts'
+import { isTerminating } from '../../operator/kube/kube-object.ts'
 import {
+  DEPLOYMENT,
   KUBEVIRT_VIRTUAL_MACHINE,
+  PERSISTENT_VOLUME_CLAIM,
   VIRTUAL_MACHINE_RESTORE,
   VIRTUAL_MACHINE_SNAPSHOT,
   VOLUME_SNAPSHOT,
@@ -95,10 +99,6 @@ describe('a restore of a point in time', () => {
     expect(running.status?.restore?.message).toContain('set its spec.powerState to Halted')
     await workspaces.patch(namespace, { powerState: 'Halted' })
     await workspaces.untilReason(namespace, 'Halted')
-    await points.restore('before-exam', 'with the volumes', null)
-    await points.untilRestored('before-exam', 'Refused', 'the operator does not restore volumes')
-    expect((await client.list(VIRTUAL_MACHINE_RESTORE, { namespace })).items).toEqual([])
-
     await points.restore('before-exam', 'the machines')
     const done = await points.untilRestored('before-exam', 'Succeeded', 'start from their restored disks')
     const members = done.status?.restore?.members ?? []
@@ -126,6 +126,51 @@ describe('a restore of a point in time', () => {
     )
     await machines.untilReady(VICTIM.name, 'Running')
     expect(await rootOf(VICTIM.name)).toEqual({ name: 'rootdisk', dataVolume: { name: root } })
+    await workspaces.delete(namespace)
+    await world.finish()
+  })
+
+  it('puts machines and volumes back, and deletes the claims from before when their time is over', async () => {
+    await using workspaces = await Workspaces.start(cluster(), { resetGrace: '0s' })
+    const { world } = workspaces
+    const { client } = world
+    const { metadata } = await workspaces.deploy('lab-volumes', LAB as typeof DEPLOYED)
+    const namespace = metadata.name
+    const points = new WorkspaceSnapshots(world, namespace)
+    await points.create('before-exam')
+    await points.untilStand('before-exam', 'Succeeded', 'Taken')
+    await workspaces.patch(namespace, { powerState: 'Halted' })
+    await workspaces.untilReason(namespace, 'Halted')
+    const first = LAB.volumes.map(({ name }) => name).toSorted()
+
+    await points.restore('before-exam', 'all of it', null)
+    const done = await points.untilRestored('before-exam', 'Succeeded', 'have their restored claims')
+    const volumes = done.status?.restore?.volumes ?? []
+    expect(volumes.map(({ name, phase }) => [name, phase])).toEqual(first.map((name) => [name, 'Succeeded']))
+    expect(done.status?.restore?.members?.every(({ phase }) => phase === 'Succeeded')).toBe(true)
+    const claims = volumes.map(({ claim }) => claim)
+    const claimsNow = async () => {
+      const { items } = await client.list(PERSISTENT_VOLUME_CLAIM, { namespace })
+      const ofVolumes = items.filter((one) => controllerOf(one)?.kind === 'Workspace' && !isTerminating(one))
+      return ofVolumes.map((one) => one.metadata.name).toSorted()
+    }
+    await expect.poll(claimsNow).toEqual(claims.toSorted())
+
+    // What goes with the point in time is nothing that the lab uses.
+    await points.delete('before-exam')
+    await workspaces.patch(namespace, { powerState: 'Running' })
+    await workspaces.untilReady(namespace)
+    const { items: deployments } = await client.list(DEPLOYMENT, { namespace })
+    const mounted = deployments.flatMap((one) => JSON.stringify(one).match(/"claimName":"[^"]+"/g) ?? [])
+    expect(mounted.length).toBeGreaterThan(0)
+    expect(mounted.every((one) => claims.some((claim) => one.includes(`"${claim}"`)))).toBe(true)
+    expect(await claimsNow()).toEqual(claims.toSorted())
+
+    await points.create('after-exam')
+    await points.untilStand('after-exam', 'Succeeded', 'Taken')
+    const taken = (await client.list(VOLUME_SNAPSHOT, { namespace })).items
+    const sources = taken.flatMap((one) => JSON.stringify(one).match(/"persistentVolumeClaimName":"[^"]+"/g) ?? [])
+    expect(claims.every((claim) => sources.some((one) => one.includes(`"${claim}"`)))).toBe(true)
     await workspaces.delete(namespace)
     await world.finish()
   })

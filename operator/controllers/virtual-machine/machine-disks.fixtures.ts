@@ -60,6 +60,7 @@ export function aStorageClass(allowVolumeExpansion = true): StorageClassView {
     kind: 'StorageClass',
     metadata: { name: 'fast' },
     provisioner: '',
+    waitsForPod: false,
     allowVolumeExpansion,
   }
 }

@@ -106,6 +106,7 @@ export function aClaim(metadata: ObjectMeta, more: Partial<ClaimView> = {}): Cla
     capacity: '11Gi',
     requested: undefined,
     volumeName: undefined,
+    storageClass: undefined,
     ...more,
   }
 }

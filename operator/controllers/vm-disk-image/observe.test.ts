@@ -232,7 +232,7 @@ describe('what the image names', () => {
       cluster.configMaps.put(named('certs', namespace))
       cluster.quotas.put({ ...FULL_QUOTA, metadata: named(`q of ${namespace}`, namespace).metadata })
     }
-    cluster.storageClasses.put({ ...named('fast'), provisioner: 'a', allowVolumeExpansion: false })
+    cluster.storageClasses.put({ ...named('fast'), provisioner: 'a', allowVolumeExpansion: false, waitsForPod: false })
     cluster.snapshotClasses.put({ ...named('snap'), driver: 'b' })
     const { lookup } = look({}, { certConfigMap: 'certs' })
     expect(lookup).toMatchObject({

@@ -36,12 +36,19 @@ export interface LabCaches {
   }
   /** Those of KubeVirt. */
   readonly kubevirt: Readable<KubeVirtMachine>
+  /** Those of container clusters among others, once {@link arePodsKnown}. */
+  readonly pods: { find(index: typeof BY_NAMESPACE, namespace: string): readonly LabPod[] }
+  readonly arePodsKnown: () => boolean
+}
+
+export interface LabPod extends KubeObject {
+  readonly phase: string
 }
 
 export interface LabWorkspace extends KubeObject {
   /** As it is stored: not validated. Of a large one, what the operator always keeps. */
   readonly spec: unknown
-  readonly status: Partial<Pick<WorkspaceStatus, 'expiry'>>
+  readonly status: Partial<Pick<WorkspaceStatus, 'expiry' | 'components' | 'passedReset' | 'uncountedReset'>>
 }
 
 export interface LabMachine extends KubeObject {
@@ -63,7 +70,7 @@ export class WorkspaceSnapshotCaches {
   readonly machineSnapshots = new Store<MachineSnapshotView>()
   readonly machineRestores = new Store<MachineRestoreView>()
   readonly lab: LabCaches
-  readonly cluster: Pick<ClusterCaches, 'claims' | 'snapshots' | 'namespaces'>
+  readonly cluster: Pick<ClusterCaches, 'claims' | 'snapshots' | 'namespaces' | 'storageClasses'>
   readonly reflectors: Reflectors
 
   constructor(reflectors: Reflectors, lab: LabCaches, cluster: WorkspaceSnapshotCaches['cluster']) {
@@ -77,11 +84,12 @@ export class WorkspaceSnapshotCaches {
   }
 
   /**
-   * Reports whether the caches for a WorkspaceSnapshot are complete. KubeVirt's snapshots are read only once a WorkspaceSnapshot exists, and its restores once
-   * somebody asks for one.
+   * Reports whether the caches for a WorkspaceSnapshot are complete. KubeVirt's snapshots are read only once a WorkspaceSnapshot exists, and its restores, and
+   * the pods of the lab, once somebody asks for one.
    */
   isCompleteFor(snapshot: WorkspaceSnapshotView): boolean {
-    return this.reflectors.areComplete(kindsFor(snapshot))
+    const kinds = kindsFor(snapshot)
+    return this.reflectors.areComplete(kinds) && (!kinds.includes(VIRTUAL_MACHINE_RESTORE) || this.lab.arePodsKnown())
   }
 
   /** Returns the Workspace of a namespace, which has its name. */

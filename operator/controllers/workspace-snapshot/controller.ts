@@ -1,16 +1,22 @@
-import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP, workspace } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
 import { isTerminating, type KubeObject, namespaceOf } from '../../kube/kube-object.ts'
-import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
+import {
+  PERSISTENT_VOLUME_CLAIM,
+  VIRTUAL_MACHINE_RESTORE,
+  VIRTUAL_MACHINE_SNAPSHOT,
+  VOLUME_SNAPSHOT,
+} from '../../kube/resource-types.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { PhaseGauge } from '../../runtime/phase-gauge.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { type Change, type Readable, whenContentChanged } from '../../runtime/store.ts'
 import type { WorkQueue } from '../../runtime/work-queue.ts'
-import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshotCaches } from './caches.ts'
+import { type LabWorkspace, WORKSPACE_SNAPSHOT, type WorkspaceSnapshotCaches } from './caches.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
 import { observeWorkspaceSnapshot } from './observe.ts'
@@ -20,6 +26,8 @@ type Options = Services & {
   readonly caches: WorkspaceSnapshotCaches
   readonly phases: PhaseGauge
   readonly policy: () => Policy
+  /** Time of the API server. */
+  readonly serverNow: () => number | undefined
   /** Calls `listener` on each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
@@ -31,7 +39,7 @@ export class WorkspaceSnapshotController extends ObjectController<
   undefined
 > {
   constructor(options: Options) {
-    const { caches, phases, clock, policy, onPolicyChange } = options
+    const { caches, phases, clock, policy, onPolicyChange, serverNow } = options
     const refusals = new Refusals()
     super(options, caches.reflectors, {
       type: WORKSPACE_SNAPSHOT,
@@ -39,6 +47,9 @@ export class WorkspaceSnapshotController extends ObjectController<
         { type: VIRTUAL_MACHINE_SNAPSHOT, propagationPolicy: 'Background' },
         { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
         { type: VIRTUAL_MACHINE_RESTORE, propagationPolicy: 'Background' },
+        { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
+        // It is told which claims its volumes have.
+        { type: workspace, propagationPolicy: 'Background' },
       ],
       areChildrenApart: true,
       store: caches.snapshots,
@@ -48,7 +59,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       plan: (snapshot) => {
         if (!caches.isCompleteFor(snapshot)) return undefined
         const refusal = refusals.of(snapshot.metadata.uid ?? '')
-        const world = observeWorkspaceSnapshot(snapshot, caches, policy().workspaceSnapshotLimit, refusal)
+        const world = observeWorkspaceSnapshot(snapshot, caches, policy(), { refusal, serverNow: serverNow() })
         return planWorkspaceSnapshot(world, clock.now())
       },
       throttle: ({ status }, plan, sinceWriteMs) => snapshotThrottleOf(status, plan.status, sinceWriteMs),
@@ -81,7 +92,7 @@ function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
     store.onChange(({ key, before, after }) => {
       if (!isSame(about(before), about(after))) all(inNamespace(namespaceOf(key)).filter(isWaiting))
     })
-  /** The state of KubeVirt's machines matters while they are restored. */
+  /** The state of KubeVirt's machines, and of claims, matters while they are restored. */
   const restored = ({ key }: Change<KubeObject>) => all(inNamespace(namespaceOf(key)).filter(isRestored))
   return [
     // One that is gone, or begins, concerns those that wait for it.
@@ -92,13 +103,20 @@ function listenForTriggers(caches: WorkspaceSnapshotCaches, queue: WorkQueue) {
     refersTo(cluster.namespaces, BY_NAMESPACE, isTerminating),
     lab.workspaces.onChange(({ key, before, after }) => {
       if (!isSame(existence(before), existence(after))) all(inNamespace(key))
+      else if (!isSame(aboutRestore(before), aboutRestore(after))) all(inNamespace(key).filter(isRestored))
     }),
     waitingFor(lab.machines, existence),
     waitingFor(lab.kubevirt, existence),
     lab.kubevirt.onChange(whenContentChanged(restored)),
+    cluster.claims.onChange(whenContentChanged(restored)),
     waitingFor(cluster.claims, (claim) => [existence(claim), claim?.phase]),
     reflectors.onInstalled(() => all(snapshots.values())),
   ]
+}
+
+/** What a restore of volumes goes by, and ends with. */
+function aboutRestore(lab: LabWorkspace | undefined): unknown {
+  return lab && [lab.metadata.generation, lab.metadata.annotations?.[ANNOTATIONS.volumeClaims]]
 }
 
 function existence(object: KubeObject | undefined): unknown {

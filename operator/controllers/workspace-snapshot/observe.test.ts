@@ -8,7 +8,13 @@ import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
-import { type KubeVirtMachine, type LabMachine, type LabWorkspace, WorkspaceSnapshotCaches } from './caches.ts'
+import {
+  type KubeVirtMachine,
+  type LabMachine,
+  type LabPod,
+  type LabWorkspace,
+  WorkspaceSnapshotCaches,
+} from './caches.ts'
 import { observeWorkspaceSnapshot } from './observe.ts'
 import type { WorkspaceSnapshotView } from './world.ts'
 
@@ -63,6 +69,8 @@ function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
     workspaces: new Store<LabWorkspace>(),
     machines: new Store<LabMachine>().index(BY_NAMESPACE, byNamespace),
     kubevirt: new Store<KubeVirtMachine>(),
+    pods: new Store<LabPod>().index(BY_NAMESPACE, byNamespace),
+    arePodsKnown: () => true,
   }
   stores.workspaces.put({ ...LAB, spec: {}, status: {}, ...workspace })
   stores.machines.put({ ...VM, ...vm })
@@ -70,7 +78,7 @@ function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
   const cluster = clusterCaches(reflectors)
   cluster.claims.put(viewClaim(CLAIM))
   const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
-  return observeWorkspaceSnapshot(POINT, caches, 3).restore
+  return observeWorkspaceSnapshot(POINT, caches, { workspaceSnapshotLimit: 3, resetGraceMs: 0 }).restore
 }
 
 const OFF = { powerState: 'Halted' }

@@ -1,26 +1,30 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import { shortHash, vmChildNames } from '@open-terrain/constructs/operator'
-import { wasSeen } from '../../base/hash-list.ts'
+import { claimName, type Policy, shortHash, vmChildNames, volumeClaimsIn } from '@open-terrain/constructs/operator'
+import { hasHash, wasSeen } from '../../base/hash-list.ts'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { BY_OWNER, childrenOf, familyKey, isChildOf } from '../../cluster/ownership.ts'
-import type { SnapshotView } from '../../cluster/views.ts'
+import type { ClaimView, SnapshotView } from '../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf, type Raw } from '../../kube/kube-object.ts'
 import { VIRTUAL_MACHINE_RESTORE, VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import {
   type KubeVirtMachine,
   type LabMachine,
+  type LabPod,
   type LabWorkspace,
   parsedWorkspaceSnapshotSpec,
   type WorkspaceSnapshotCaches,
 } from './caches.ts'
 import type { MachineSnapshotView } from './views.ts'
 import type {
+  FoundClaim,
   FoundRestore,
   FoundSnapshot,
   MemberOfLab,
+  RestoreLab,
   RestoreTarget,
+  RestoreVolume,
   RestoreWorld,
   WorkspaceSnapshotView,
   WorkspaceSnapshotWorld,
@@ -30,8 +34,8 @@ import type {
 export function observeWorkspaceSnapshot(
   snapshot: WorkspaceSnapshotView,
   caches: WorkspaceSnapshotCaches,
-  limit: number,
-  refusal?: string,
+  { workspaceSnapshotLimit: limit, resetGraceMs }: Pick<Policy, 'workspaceSnapshotLimit' | 'resetGraceMs'>,
+  { refusal, serverNow }: { readonly refusal?: string | undefined; readonly serverNow?: number | undefined } = {},
 ): WorkspaceSnapshotWorld {
   const { namespace = '' } = snapshot.metadata
   const workspace = caches.workspaceOf(namespace)
@@ -52,7 +56,7 @@ export function observeWorkspaceSnapshot(
     ],
     ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot)).length,
     limit,
-    restore: restoreOfLab(snapshot, workspace, caches),
+    restore: { ...restoreOfLab(snapshot, workspace, caches), graceMs: resetGraceMs, serverNow },
     refusal,
   }
 }
@@ -61,7 +65,7 @@ function restoreOfLab(
   snapshot: WorkspaceSnapshotView,
   workspace: LabWorkspace | undefined,
   caches: WorkspaceSnapshotCaches,
-): RestoreWorld {
+): Omit<RestoreWorld, 'graceMs' | 'serverNow'> {
   const { namespace = '', uid } = snapshot.metadata
   const { snapshots, reflectors } = caches
   const other = snapshots
@@ -72,6 +76,9 @@ function restoreOfLab(
     isLabOff: workspace !== undefined && isSwitchedOff(workspace),
     targets: workspace === undefined ? {} : targetsOf(workspace, caches),
     found: restoresOf(snapshot, caches),
+    lab: workspace === undefined ? undefined : labNow(workspace, caches),
+    volumes: workspace === undefined ? {} : volumesNow(workspace, caches),
+    claims: workspace === undefined ? {} : claimsOf(snapshot, workspace, caches),
     other: other?.metadata.name,
   }
 }
@@ -82,10 +89,10 @@ function isSwitchedOff({ spec, status }: LabWorkspace): boolean {
   return powerState === 'Halted' || status.expiry?.ended === true
 }
 
-function targetsOf(workspace: KubeObject, caches: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
+function targetsOf(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): Record<string, RestoreTarget> {
   const { lab } = caches
   const { name: namespace } = workspace.metadata
-  const volumes = volumesOf(workspace, caches).map(({ name }) => name)
+  const volumes = Object.entries(volumesNow(workspace, caches))
   const machines = childrenOf(workspace, lab.machines.find(BY_NAMESPACE, namespace)).filter(
     (one) => !isTerminating(one),
   )
@@ -99,7 +106,8 @@ function targetsOf(workspace: KubeObject, caches: WorkspaceSnapshotCaches): Reco
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
     const kubevirt = { object: found, isOff, restoreInProgress, lastRestore, rootClaim }
     const claims = claimsIn(found)
-    return [name, { ...replaced, kubevirt: { ...kubevirt, volumes: volumes.filter((one) => claims.includes(one)) } }]
+    const ofIt = volumes.filter(([, { claim, others }]) => [claim, ...others].some((one) => claims.includes(one)))
+    return [name, { ...replaced, kubevirt: { ...kubevirt, volumes: ofIt.map(([volume]) => volume) } }]
   })
   return Object.fromEntries(targets)
 }
@@ -108,6 +116,106 @@ function claimsIn({ spec }: KubeVirtMachine): string[] {
   const { template }: Raw = spec ?? {}
   const volumes: Raw[] = template?.spec?.volumes ?? []
   return volumes.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [])
+}
+
+/** A value that was there when the operator first looked for it does not count. */
+function isLabResetAsked({ metadata, status }: LabWorkspace): boolean {
+  const value = metadata.annotations?.[ANNOTATIONS.resetRequestedAt]
+  const { uncountedReset, passedReset } = status
+  if (value === undefined || uncountedReset === undefined) return false
+  const hash = shortHash([value])
+  return uncountedReset !== hash && !hasHash(passedReset, hash)
+}
+
+function labNow(workspace: LabWorkspace, { lab }: WorkspaceSnapshotCaches): RestoreLab {
+  const { name, annotations } = workspace.metadata
+  const pods = lab.pods.find(BY_NAMESPACE, name).filter(isOfCluster)
+  return {
+    object: workspace,
+    claims: volumeClaimsIn(annotations?.[ANNOTATIONS.volumeClaims]),
+    isResetAsked: isLabResetAsked(workspace),
+    pods: pods.map((one) => one.metadata.name).toSorted(compareTexts),
+  }
+}
+
+function isOfCluster({ metadata: { labels }, phase }: LabPod): boolean {
+  return labels?.[LABELS.containerCluster] !== undefined && phase !== 'Succeeded' && phase !== 'Failed'
+}
+
+/** Returns the volumes of a workspace, by name: those that have a claim, and those that its status names. */
+function volumesNow(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): Record<string, RestoreVolume> {
+  const claims = claimsByVolume(workspace, caches)
+  const present = presentOf(workspace, claims)
+  const sizes = sizesIn(workspace)
+  const told = (workspace.status.components ?? []).flatMap(({ kind, name }) =>
+    kind === 'Volume' ? claimName(name) : [],
+  )
+  const entries = [...new Set([...claims.keys(), ...told])].map((volume): [string, RestoreVolume] => {
+    const all = claims.get(volume) ?? []
+    const name = present.get(volume) ?? volume
+    const now = all.find(({ metadata }) => metadata.name === name)
+    const others = all.filter((one) => one !== now).map(({ metadata }) => metadata.name)
+    const asked = [sizes.get(volume), now?.requested].filter((size) => size !== undefined)
+    return [
+      volume,
+      { claim: name, storageClass: now?.storageClass, sizes: asked, others: others.toSorted(compareTexts) },
+    ]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** Returns the claims of a workspace by the volume that they are, or were, of. Those of a restore that has not switched to them are among them. */
+function claimsByVolume(workspace: LabWorkspace, { cluster }: WorkspaceSnapshotCaches): Map<string, ClaimView[]> {
+  const { name, uid = '' } = workspace.metadata
+  const claims = childrenOf(workspace, cluster.claims.find(BY_OWNER, familyKey(name, uid)))
+  return Map.groupBy(claims, ({ metadata }) => metadata.labels?.[LABELS.volume] ?? metadata.name)
+}
+
+/** Returns the names of present claims. What the annotation does not say was never restored, or is as the controller of workspaces has it. */
+function presentOf({ metadata }: LabWorkspace, claims: ReadonlyMap<string, readonly ClaimView[]>): Map<string, string> {
+  const said = volumeClaimsIn(metadata.annotations?.[ANNOTATIONS.volumeClaims])
+  return new Map(
+    [...claims].map(([volume, all]) => [
+      volume,
+      said.get(volume)?.claim ?? restoredBefore(all)?.metadata.name ?? volume,
+    ]),
+  )
+}
+
+/** Only a claim that the workspace has had as that of its volume has its mark. */
+function restoredBefore(claims: readonly ClaimView[]): ClaimView | undefined {
+  const had = claims.filter(
+    ({ metadata: { labels, annotations } }) =>
+      labels?.[LABELS.volume] !== undefined && annotations?.[ANNOTATIONS.rendered] !== undefined,
+  )
+  return had.toSorted((one, other) => compareTexts(ageOf(one), ageOf(other))).at(-1)
+}
+
+function sizesIn({ spec }: LabWorkspace): Map<string, string> {
+  const { volumes }: Raw = spec ?? {}
+  const list: Raw[] = Array.isArray(volumes) ? volumes : []
+  return new Map(
+    list.flatMap(({ name, size }) =>
+      typeof name === 'string' && typeof size === 'string' ? [[claimName(name), size] as const] : [],
+    ),
+  )
+}
+
+function claimsOf(
+  snapshot: WorkspaceSnapshotView,
+  workspace: LabWorkspace,
+  { cluster }: WorkspaceSnapshotCaches,
+): Record<string, FoundClaim> {
+  const { namespace = '' } = snapshot.metadata
+  const entries = (snapshot.status.restore?.volumes ?? []).flatMap(({ claim: name }): [string, FoundClaim][] => {
+    const object = cluster.claims.get(keyOf({ namespace, name }))
+    if (object === undefined) return []
+    const { phase, storageClass = '' } = object
+    const isWaiting = phase !== 'Bound' && cluster.storageClasses.get(storageClass)?.waitsForPod === true
+    const [isOurs, isAdopted] = [isChildOf(object, snapshot), isChildOf(object, workspace)]
+    return [[name, { object, isOurs, isAdopted, isTerminating: isTerminating(object), phase, waitsForPod: isWaiting }]]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** A replacement that waits is in the conditions alone. */
@@ -148,7 +256,7 @@ function isAhead(other: WorkspaceSnapshotView, one: WorkspaceSnapshotView): bool
   return compareTexts(ageOf(other), ageOf(one)) < 0
 }
 
-function ageOf({ metadata }: KubeObject): string {
+function ageOf({ metadata }: Pick<KubeObject, 'metadata'>): string {
   return `${metadata.creationTimestamp ?? ''} ${metadata.name}`
 }
 
@@ -165,13 +273,16 @@ function machinesOf(workspace: KubeObject, { lab }: WorkspaceSnapshotCaches): Me
   )
 }
 
-function volumesOf(workspace: KubeObject, { cluster }: WorkspaceSnapshotCaches): MemberOfLab[] {
-  const { name, uid = '' } = workspace.metadata
-  const claims = childrenOf(workspace, cluster.claims.find(BY_OWNER, familyKey(name, uid)))
+/** A claim from before a restore, or of one that has not switched to it, is not what the volume is now. */
+function volumesOf(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): MemberOfLab[] {
+  const claims = claimsByVolume(workspace, caches)
+  const present = presentOf(workspace, claims)
   return sorted(
-    claims.map((claim) => {
-      const hasDisk = claim.phase === 'Bound' && !isTerminating(claim)
-      return { kind: 'Volume', name: claim.metadata.name, hasDisk }
+    [...claims].flatMap(([name, all]): MemberOfLab[] => {
+      const of = present.get(name) ?? name
+      const claim = all.find(({ metadata }) => metadata.name === of)
+      const hasDisk = claim?.phase === 'Bound' && !isTerminating(claim)
+      return [{ kind: 'Volume', name, ...(of !== name && { claim: of }), hasDisk }]
     }),
   )
 }
@@ -212,13 +323,14 @@ function foundMachine(found: MachineSnapshotView, owner: WorkspaceSnapshotView):
 }
 
 function foundVolume(found: SnapshotView, owner: WorkspaceSnapshotView): FoundSnapshot {
-  const { readyToUse, error = '', takenAt } = found
+  const { readyToUse, error = '', takenAt, restoreSize } = found
   return {
     ...commonOf(found, owner),
     isReady: readyToUse,
     hasFailed: false,
     text: readyToUse ? '' : error,
     time: timeOf(takenAt),
+    ...(restoreSize !== undefined && { restoreSize }),
   }
 }
 

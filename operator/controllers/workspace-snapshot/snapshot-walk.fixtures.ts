@@ -1,12 +1,15 @@
 import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
-import { parseWorkspaceSnapshotSpec } from '@open-terrain/constructs/operator'
+import { parseWorkspaceSnapshotSpec, volumeClaimsIn } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
+import type { Touch } from '../../runtime/plan.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
 import type {
+  FoundClaim,
   FoundRestore,
   FoundSnapshot,
   MemberOfLab,
+  RestoreLab,
   RestoreTarget,
   RestoreWorld,
   WorkspaceSnapshotView,
@@ -20,6 +23,12 @@ export const LAB: readonly MemberOfLab[] = [
   { kind: 'Machine', name: 'victim', hasDisk: true },
   { kind: 'Volume', name: 'loot', hasDisk: true },
 ]
+
+const WORKSPACE: KubeObject = {
+  apiVersion: 'pelotech.ot/v1alpha1',
+  kind: 'Workspace',
+  metadata: { name: 'lab', uid: 'uid-lab', resourceVersion: '1', generation: 7 },
+}
 
 const TARGETS = Object.fromEntries(['attacker', 'victim'].map((name) => [name, targetNamed(name)]))
 
@@ -41,6 +50,8 @@ export class SnapshotWalk {
   /** VirtualMachineRestores that were created, and that were deleted. */
   readonly restores: string[] = []
   readonly removed: string[] = []
+  /** What was done for the volumes of a restore. */
+  readonly writes: string[] = []
   readonly events: string[] = []
   now = NOW
   world: Omit<WorkspaceSnapshotWorld, 'snapshot' | 'spec' | 'found'> = {
@@ -50,7 +61,18 @@ export class SnapshotWalk {
     notServed: [],
     ahead: 0,
     limit: 3,
-    restore: { isServed: true, isLabOff: true, targets: TARGETS, found: {}, other: undefined },
+    restore: {
+      isServed: true,
+      isLabOff: true,
+      targets: TARGETS,
+      found: {},
+      lab: { object: WORKSPACE, claims: new Map(), isResetAsked: false, pods: [] },
+      volumes: { loot: { claim: 'loot', storageClass: 'fast', sizes: ['1Gi'], others: [] } },
+      claims: {},
+      graceMs: 3_600_000,
+      serverNow: NOW,
+      other: undefined,
+    },
     refusal: undefined,
   }
   snapshot: WorkspaceSnapshotView
@@ -87,11 +109,12 @@ export class SnapshotWalk {
 
   /** Carries out one plan: the status, then children and removals, up to `writes` writes in total. Returns the number of writes. */
   step(writes = Number.POSITIVE_INFINITY): number {
-    const { status, apply, applyIf = [], remove, events } = this.plan()
+    const { status, apply, applyIf = [], remove, touch = [], events } = this.plan()
     const isDue = snapshotThrottleOf(this.snapshot.status, status).isStatusDue
     const work = [
       ...(isDue ? [() => this.#write(status, events)] : []),
       ...[...apply, ...applyIf.map(({ wanted }) => wanted)].map((child) => () => this.#create(child)),
+      ...touch.map((one) => () => this.#touch(one)),
       ...remove.map(
         ({ name }) =>
           () =>
@@ -124,6 +147,35 @@ export class SnapshotWalk {
     this.world = { ...this.world, restore: { ...this.world.restore, ...facts } }
   }
 
+  /** Changes what is seen of the Workspace. */
+  seeLab(facts: Partial<RestoreLab>): void {
+    const { lab } = this.world.restore
+    if (lab === undefined) throw new Error('there is no Workspace')
+    this.see({ lab: { ...lab, ...facts } })
+  }
+
+  /** Somebody changes the spec of the Workspace. */
+  changeLab(): void {
+    const { object } = this.world.restore.lab ?? {}
+    if (object === undefined) throw new Error('there is no Workspace')
+    const { generation = 0, resourceVersion } = object.metadata
+    const metadata = { ...object.metadata, generation: generation + 1, resourceVersion: `${resourceVersion}1` }
+    this.seeLab({ object: { ...object, metadata } })
+  }
+
+  /** What the storage says of the claim of a volume. */
+  sayOfClaim(volume: string, facts: Partial<FoundClaim>): void {
+    const { claims } = this.world.restore
+    const name = this.claimOf(volume)
+    const before = claims[name]
+    if (before === undefined) throw new Error(`${name} does not exist`)
+    this.see({ claims: { ...claims, [name]: { ...before, ...facts } } })
+  }
+
+  claimOf(volume: string): string {
+    return this.status.restore?.volumes?.find(({ name }) => name === volume)?.claim ?? ''
+  }
+
   seeMachine(name: string, facts: Partial<NonNullable<RestoreTarget['kubevirt']>>): void {
     const { targets } = this.world.restore
     const before = targets[name]
@@ -151,8 +203,8 @@ export class SnapshotWalk {
 
   /** Phase of the restore, and of each machine in it. */
   get restored(): string {
-    const { phase, members = [] } = this.status.restore ?? {}
-    return [phase, ...members.map((one) => `${one.name} ${one.phase}`)].join(', ')
+    const { phase, members = [], volumes = [] } = this.status.restore ?? {}
+    return [phase, ...[...volumes, ...members].map((one) => `${one.name} ${one.phase}`)].join(', ')
   }
 
   /** Carries out plans until they change nothing. */
@@ -189,6 +241,10 @@ export class SnapshotWalk {
       this.seeMachine(targetIn(object), { isOff: false, restoreInProgress: name })
       return
     }
+    if (kind === 'PersistentVolumeClaim') {
+      this.#createClaim(object)
+      return
+    }
     if (this.found[name] !== undefined) throw new Error(`${name} exists`)
     this.created.push(`${kind} ${name}`)
     const facts = { isOurs: true, isTerminating: false, isReady: false, hasFailed: false, text: '' }
@@ -196,8 +252,32 @@ export class SnapshotWalk {
     this.found[name] = { ...facts, createdMs: this.now, workspaceUid: 'uid-lab', ...of }
   }
 
+  /** Creates the claim of a volume, or gives one that is there to the workspace. */
+  #createClaim(object: KubeObject): void {
+    const { name, ownerReferences = [] } = object.metadata
+    const { claims } = this.world.restore
+    const before = claims[name]
+    const isOurs = ownerReferences.some(({ kind }) => kind === 'WorkspaceSnapshot')
+    this.writes.push(`${isOurs ? 'create' : 'adopt'} ${name}`)
+    if (isOurs && before !== undefined) throw new Error(`${name} exists`)
+    if (!isOurs && before?.isOurs !== true) throw new Error(`${name} is not ours`)
+    const seen = { ...object, metadata: { ...object.metadata, uid: `uid-${name}`, resourceVersion: '1' } }
+    const facts = { isTerminating: false, phase: 'Pending', waitsForPod: false, ...before }
+    this.see({ claims: { ...claims, [name]: { ...facts, object: seen, isOurs, isAdopted: !isOurs } } })
+  }
+
+  #touch({ annotations, resourceVersion }: Touch): void {
+    const { object } = this.world.restore.lab ?? {}
+    if (object?.metadata.resourceVersion !== resourceVersion) throw new Error('the Workspace was changed')
+    const text = annotations[ANNOTATIONS.volumeClaims]
+    this.writes.push(`switch ${text}`)
+    this.seeLab({ claims: volumeClaimsIn(text) })
+  }
+
   #remove(name: string): void {
     this.removed.push(name)
+    const { [name]: _left, ...claims } = this.world.restore.claims
+    this.see({ claims })
     const { [name]: _gone, ...found } = this.world.restore.found
     this.see({ found })
     this.#letGo(name)

@@ -1,5 +1,6 @@
 import type {
   ParsedWorkspaceSnapshotSpec,
+  VolumeClaims,
   WorkspaceSnapshotMember,
   WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
@@ -13,6 +14,8 @@ export interface WorkspaceSnapshotView extends OwnView {
 
 /** A machine or volume that a workspace has now. */
 export interface MemberOfLab extends Pick<WorkspaceSnapshotMember, 'kind' | 'name'> {
+  /** Name of the claim that a volume has now, if it was restored. */
+  readonly claim?: string
   /** Whether there is anything to take: the machine exists in KubeVirt, or the claim is bound. */
   readonly hasDisk: boolean
 }
@@ -38,6 +41,8 @@ export interface FoundSnapshot {
   readonly sourceUid?: string | undefined
   /** Uid of the workspace that it was taken for. */
   readonly workspaceUid?: string | undefined
+  /** What a claim that is made from it has to ask for at least, as a quantity. Undefined for machines, and while nothing is known. */
+  readonly restoreSize?: string | undefined
 }
 
 /** A machine that a workspace has now, as a restore needs to know it. */
@@ -61,6 +66,42 @@ export interface RestoreTarget {
         readonly volumes: readonly string[]
       }
     | undefined
+}
+
+/** A volume that a workspace has now, as a restore needs to know it. */
+export interface RestoreVolume {
+  /** Name of its present claim. */
+  readonly claim: string
+  /** Of its present claim; undefined if that is gone. */
+  readonly storageClass: string | undefined
+  /** What the spec and the present claim ask for, as quantities, as far as they are known. */
+  readonly sizes: readonly string[]
+  /** Names of its other claims, such as the one from before another restore. */
+  readonly others: readonly string[]
+}
+
+/** The object that has the name of a claim that a volume is restored to. */
+export interface FoundClaim {
+  readonly object: KubeObject
+  /** Whether it belongs to this WorkspaceSnapshot. */
+  readonly isOurs: boolean
+  /** Whether it belongs to the workspace. */
+  readonly isAdopted: boolean
+  readonly isTerminating: boolean
+  readonly phase: string
+  /** Whether it gets its data only when a pod uses it. */
+  readonly waitsForPod: boolean
+}
+
+/** The Workspace, as a restore needs to know it. */
+export interface RestoreLab {
+  readonly object: KubeObject
+  /** The claims that restores have given to its volumes. */
+  readonly claims: VolumeClaims
+  /** Whether somebody asks for a reset of all machines that these have not been given. */
+  readonly isResetAsked: boolean
+  /** Names of pods of its container clusters that have not ended. */
+  readonly pods: readonly string[]
 }
 
 /** The object that has the name of a VirtualMachineRestore of ours. */
@@ -87,6 +128,16 @@ export interface RestoreWorld {
   readonly targets: Readonly<Record<string, RestoreTarget>>
   /** By name: those in `status.restore.members` that exist. */
   readonly found: Readonly<Record<string, FoundRestore>>
+  /** Undefined if there is none. */
+  readonly lab: RestoreLab | undefined
+  /** The volumes of the workspace, by name. */
+  readonly volumes: Readonly<Record<string, RestoreVolume>>
+  /** By name: those in `status.restore.volumes` that exist. */
+  readonly claims: Readonly<Record<string, FoundClaim>>
+  /** How long the claim from before a restore is kept, in milliseconds. */
+  readonly graceMs: number
+  /** Time of the API server, in milliseconds since the epoch; undefined: not known. */
+  readonly serverNow: number | undefined
   /** Another WorkspaceSnapshot of the workspace that is being restored. */
   readonly other: string | undefined
 }

@@ -26,6 +26,7 @@ const ownWith = (classLabel?: string) =>
     max: 1_500_000,
     matters: {
       annotations: [ANNOTATIONS.rebuildRequestedAt, ANNOTATIONS.resetRequestedAt, ANNOTATIONS.playRequestedAt],
+      whole: [ANNOTATIONS.volumeClaims],
       ...(classLabel !== undefined && { labels: [classLabel] }),
     },
     references: referencesIn,

@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { LAB_ISOLATION, workspace } from '@open-terrain/constructs/operator'
+import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { BY_OWNER, byOwnerOf } from '../../cluster/ownership.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
 import {
@@ -90,6 +91,7 @@ export class WorkspaceChildCaches {
   readonly jobs = new Store<PlayJobView>().index(BY_OWNER, byOwnerOf(workspace))
   /** Pods of the container clusters, and of such Jobs. */
   readonly pods = new Store<ContainerPodView>()
+    .index(BY_NAMESPACE, byNamespace)
     .index(BY_CONTAINER_CLUSTER, byLabel(LABELS.containerCluster))
     .index(BY_PLAY, byLabel(LABELS.play))
     .index(BY_PLAYING, byPlaying)

@@ -74,13 +74,15 @@ function planOf(
 }
 
 function snapshotObject(
-  { snapshot, workspace, spec }: WorkspaceSnapshotWorld,
+  { snapshot, workspace, spec, lab }: WorkspaceSnapshotWorld,
   { kind, name, snapshot: called }: WorkspaceSnapshotMember,
 ): KubeObject[] {
   if (workspace === undefined || !spec.ok || called === undefined) return []
   const { name: of, uid = '' } = snapshot.metadata
   const { snapshotClass, failureDeadline } = spec.spec
-  const member = { kind, name }
+  // The volume may have been restored since: what it has now is taken.
+  const { claim } = lab.find((one) => one.kind === kind && one.name === name) ?? {}
+  const member = { kind, name, claim }
   return [
     renderMemberSnapshot({ workspace, of: { name: of, uid }, member, name: called, snapshotClass, failureDeadline }),
   ]

@@ -146,13 +146,9 @@ describe('a restore of a point in time', () => {
       /restore-scope is "All": set it to Machines, or remove it/,
     ],
     [
-      'there are volumes, and they are not left out',
-      (walk) => {
-        const { metadata } = walk.snapshot
-        const { [ANNOTATIONS.restoreScope]: _scope, ...annotations } = metadata.annotations ?? {}
-        walk.snapshot = { ...walk.snapshot, metadata: { ...metadata, annotations } }
-      },
-      /volumes loot are in it, and the operator does not restore volumes: set annotation pelotech.ot\/restore-scope to Machines/,
+      'all machines get new disks',
+      (walk) => walk.seeLab({ isResetAsked: true }),
+      /Workspace lab has a reset that its machines have not been given yet.*remove annotation pelotech.ot\/reset-requested-at from the Workspace/,
     ],
   ])('is refused for good, and nothing is done, where %s', (_what, change, why) => {
     const walk = taken()
@@ -294,7 +290,7 @@ describe('a restore of a point in time', () => {
     ])
     expect(messageOf(walk)).toContain(why)
     expect(messageOf(walk)).toMatch(
-      /; not restored, with the disks that they had: victim; restored: attacker; start these once before/,
+      /; not restored, with what they had: machines victim; restored: machines attacker; start these once before/,
     )
     expect(walk.world.restore.found).toEqual({})
   })

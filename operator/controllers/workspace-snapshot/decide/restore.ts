@@ -1,5 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
+  formatDuration,
   memberRestoreName,
   type RestoredMember,
   renderMemberRestore,
@@ -18,6 +19,16 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type ObjectPlan, removalOf, unchanged } from '../../../runtime/plan.ts'
 import { sooner } from '../../../runtime/requeue.ts'
 import type { FoundRestore, RestoreTarget, WorkspaceSnapshotWorld } from '../world.ts'
+import { whyChanged, whyNotOff, whyNotOfLab, whyResetComes } from './restore-lab.ts'
+import {
+  stepVolumes,
+  type VolumesNow,
+  volumesIn,
+  volumesLeft,
+  volumesLossText,
+  volumesToRestore,
+  whyVolumesNot,
+} from './restore-volumes.ts'
 
 type Restore = WorkspaceSnapshotRestore
 type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -41,9 +52,9 @@ const BEGIN_WITHIN_MS = 10 * 60_000
  * Adds to the plan of a point in time what becomes of a request to restore it:
  * ```
  * asked ─▶ Refused
- *       └▶ recorded with its machines: InProgress ─▶ their VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
+ *       └▶ recorded with its volumes and machines: InProgress ─▶ the volumes are switched ─▶ VirtualMachineRestores are created ─▶ Succeeded, Failed ─▶ they are deleted
  * ```
- * Each arrow is one write. A value is looked at once, also if it comes back, or while another is carried out. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
+ * Each arrow is one write; `restore-volumes.ts` has those of the volumes. What can be refused for want of room, or fail, comes before anything is replaced. A value is looked at once, also if it comes back, or while another is carried out. What cannot begin now is refused, and does not wait: later there may be work on the disks that nobody has
  * thought of. A restore that was seen is never created again, for the same reason.
  */
 export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
@@ -58,7 +69,8 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
   if (before.restore?.phase === 'InProgress') return continued(world, asked, before.restore, now)
   // What has ended is written down already.
   const told = asked.status.restore === before.restore ? corrected(world, asked, now) : asked
-  return { ...told, remove: [...told.remove, ...removalsOf(world, before.restore)] }
+  const left = [...removalsOf(world, before.restore), ...volumesLeft(world, before.restore)]
+  return { ...told, remove: [...told.remove, ...left] }
 }
 
 /** That KubeVirt has restored a machine may be seen later than that its request has failed or is gone, and what is said of the machine must be so. */
@@ -107,6 +119,7 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
     return recorded(plan, { restoreRequest, ...(!isUnderWay && { restore }) }, [note('RestoreRefused', message)])
   }
   const { name, uid = '' } = metadata
+  const volumes = isOfMachinesAlone(world) ? [] : volumesToRestore(world, `${request} ${startTime}`)
   const members = machinesIn(status).map(
     ({ name: machine }): RestoredMember => ({
       name: machine,
@@ -116,7 +129,12 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
     }),
   )
   const message = cutMessage(beginningText(world))
-  const restore: Restore = { phase: 'InProgress', request, message, startTime, members }
+  const workspaceGeneration = world.restore.lab?.object.metadata.generation
+  const withVolumes = volumes.length > 0 && {
+    volumes,
+    ...(workspaceGeneration !== undefined && { workspaceGeneration }),
+  }
+  const restore: Restore = { phase: 'InProgress', request, message, startTime, members, ...withVolumes }
   return recorded(plan, { restoreRequest, restore }, [note('Restoring', message)])
 }
 
@@ -145,33 +163,47 @@ function machinesIn({ members = [] }: WorkspaceSnapshotStatus) {
   )
 }
 
-function volumesIn({ members = [] }: WorkspaceSnapshotStatus): string[] {
-  return members.filter(({ kind, snapshot }) => kind === 'Volume' && snapshot !== undefined).map(({ name }) => name)
+function isOfMachinesAlone({ snapshot }: WorkspaceSnapshotWorld): boolean {
+  return snapshot.metadata.annotations?.[ANNOTATIONS.restoreScope] === MACHINES_ALONE
 }
 
 /** Says what people lose, and what they do not. */
-function beginningText({ snapshot: { status }, restore: { targets }, found }: WorkspaceSnapshotWorld): string {
-  const machines = machinesIn(status)
+function beginningText(world: WorkspaceSnapshotWorld): string {
+  const { snapshot, restore } = world
+  const machines = machinesIn(snapshot.status)
   const names = machines.map(({ name }) => name)
-  const times = machines.flatMap(({ time }) => time ?? []).toSorted()
-  const others = Object.keys(targets).filter((name) => !names.includes(name))
-  const volumes = volumesIn(status)
-  const partial = machines.flatMap(({ name, snapshot }) => {
-    const { excluded } = found[snapshot] ?? {}
+  const volumes = volumesIn(snapshot.status)
+  const isPartial = isOfMachinesAlone(world)
+  const inIt = isPartial ? [] : volumes.map(({ name }) => name)
+  const others = Object.keys(restore.targets).filter((name) => !names.includes(name))
+  const otherVolumes = [...new Set([...volumes.map(({ name }) => name), ...Object.keys(restore.volumes)])].filter(
+    (name) => !inIt.includes(name),
+  )
+  const partial = machines.flatMap(({ name, snapshot: own }) => {
+    const { excluded } = world.found[own] ?? {}
     return excluded === undefined ? [] : [`disks ${excluded} of machine ${name}, which are not in its snapshot`]
   })
-  const which = partial.length === 0 ? 'all their disks' : 'their disks'
   const stays = [
     ...partial,
     ...(others.length === 0 ? [] : [`machines ${others.join(', ')}, which are not in the point in time`]),
-    ...(volumes.length === 0 ? [] : [`volumes ${volumes.join(', ')}`]),
+    ...(otherVolumes.length === 0 ? [] : [`volumes ${otherVolumes.join(', ')}`]),
   ]
   return [
-    `machines ${names.join(', ')} get ${which} as they were at ${times[0] ?? 'the point in time'}`,
-    'what was written to the present disks since then is not used any more',
-    'KubeVirt leaves those disks beside the restored ones until somebody deletes them, or the machine',
+    ...machinesLossText(machines, partial.length === 0 ? 'all their disks' : 'their disks'),
+    ...volumesLossText(isPartial ? [] : volumes, formatDuration(restore.graceMs)),
     ...(stays.length === 0 ? [] : [`left as they are: ${stays.join('; ')}`]),
   ].join('; ')
+}
+
+/** @param which which of their disks are in the point in time */
+function machinesLossText(machines: ReturnType<typeof machinesIn>, which: string): string[] {
+  if (machines.length === 0) return []
+  const [time] = machines.flatMap((one) => one.time ?? []).toSorted()
+  return [
+    `machines ${machines.map(({ name }) => name).join(', ')} get ${which} as they were at ${time ?? 'the point in time'}`,
+    'what was written to the present disks since then is not used any more',
+    'KubeVirt leaves those disks beside the restored ones until somebody deletes them, or the machine',
+  ]
 }
 
 /** Returns why a restore is not begun, and what to do about it; undefined if it is. */
@@ -186,28 +218,15 @@ function whyNotWhole({ spec }: WorkspaceSnapshotWorld, { phase, message, members
   return `the point in time is not whole${which}: ${message}; restore a WorkspaceSnapshot that is Succeeded`
 }
 
-function whyNotOfLab({ snapshot, workspace, namespaceTerminating, found }: WorkspaceSnapshotWorld): string | undefined {
-  const { namespace } = snapshot.metadata
-  if (workspace === undefined || namespaceTerminating)
-    return `there is no Workspace ${namespace}, or it is being deleted: create it again first`
-  const isOfAnother = Object.values(found).some(
-    ({ workspaceUid }) => workspaceUid !== undefined && workspaceUid !== workspace.uid,
-  )
-  if (!isOfAnother) return undefined
-  return `the point in time is of another Workspace, which had the name ${workspace.name} before: restore a WorkspaceSnapshot of this one`
-}
-
-function whyNotInScope({ snapshot, restore }: WorkspaceSnapshotWorld): string | undefined {
-  const { annotations } = snapshot.metadata
-  const scope = annotations?.[ANNOTATIONS.restoreScope]
-  const volumes = volumesIn(snapshot.status)
+function whyNotInScope(world: WorkspaceSnapshotWorld): string | undefined {
+  const { snapshot, restore } = world
+  const scope = snapshot.metadata.annotations?.[ANNOTATIONS.restoreScope]
   if (scope !== undefined && scope !== MACHINES_ALONE)
     return `annotation ${ANNOTATIONS.restoreScope} is ${JSON.stringify(scope)}: set it to ${MACHINES_ALONE}, or remove it`
-  if (machinesIn(snapshot.status).length === 0)
-    return 'no machine is in the point in time, and volumes are not restored: copy them from claims that you make from their snapshots'
-  if (scope === undefined && volumes.length > 0)
-    return `volumes ${volumes.join(', ')} are in it, and the operator does not restore volumes: set annotation ${ANNOTATIONS.restoreScope} to ${MACHINES_ALONE} to restore the machines alone`
-  if (!restore.isServed)
+  const hasMachines = machinesIn(snapshot.status).length > 0
+  if (!hasMachines && isOfMachinesAlone(world))
+    return `no machine is in the point in time: remove annotation ${ANNOTATIONS.restoreScope} to restore its volumes`
+  if (hasMachines && !restore.isServed)
     return 'the cluster does not serve VirtualMachineRestores: install KubeVirt with its feature gate Snapshot'
   return undefined
 }
@@ -218,13 +237,13 @@ function whyNotNow(world: WorkspaceSnapshotWorld): string | undefined {
     return `WorkspaceSnapshot ${restore.other} is being restored: wait until that has ended`
   const powered = whyNotOff(world)
   if (powered !== undefined) return powered
-  const troubles = machinesIn(snapshot.status).flatMap((machine) => whyNotRestorable(world, machine) ?? [])
+  const reset = whyResetComes(world)
+  const machines = machinesIn(snapshot.status)
+  if (reset !== undefined && machines.length > 0) return reset
+  const isWithVolumes = !isOfMachinesAlone(world) && volumesIn(snapshot.status).length > 0
+  const ofVolumes = isWithVolumes ? whyVolumesNot(world) : []
+  const troubles = [...machines.flatMap((machine) => whyNotRestorable(world, machine) ?? []), ...ofVolumes]
   return troubles.length === 0 ? undefined : troubles.join('; ')
-}
-
-function whyNotOff({ restore, workspace }: WorkspaceSnapshotWorld): string | undefined {
-  if (restore.isLabOff) return undefined
-  return `Workspace ${workspace?.name} is not switched off: set its spec.powerState to Halted, and wait until its machines are off`
 }
 
 /** Returns why a machine cannot be restored now, and what to do about it; undefined if it can. */
@@ -256,14 +275,17 @@ function isOfAnother({ kubevirt }: RestoreTarget, sourceUid: string | undefined)
   return kubevirt !== undefined && sourceUid !== undefined && kubevirt.object.metadata.uid !== sourceUid
 }
 
-function continued(world: WorkspaceSnapshotWorld, plan: Plan, stored: Restore, now: number): Plan {
-  const before = stored.members ?? []
-  const leftMs = (fromTime(stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
-  const members = before.map((member) => memberNow(world, member, leftMs))
+function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now: number): Plan {
+  const step = stepVolumes(world, before, now)
+  const stored = withVolumes(before, step, now)
+  const leftMs = (fromTime(stored.switchTime ?? stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
+  const members = membersNow(world, stored, step, leftMs)
   const restore = restoreNow(stored, members, now)
   const status = { ...plan.status, restore }
-  const missing = members.filter(({ phase }) => phase === 'Pending')
-  const applyIf = missing.flatMap((member) => restoreObject(world, member))
+  const missing = step.areThere ? members.filter(({ phase }) => phase === 'Pending') : []
+  // The volumes have to be seen to be switched, and written down, before a disk is replaced.
+  const isBegun = step.areThere && (stored.volumes === undefined || before.switchTime !== undefined)
+  const applyIf = isBegun ? missing.flatMap((member) => restoreObject(world, member)) : []
   const awaited = {
     afterMs: Math.max(leftMs, 0),
     because: 'a machine whose restore has not begun by then is not restored',
@@ -272,21 +294,49 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, stored: Restore, n
   return {
     ...plan,
     status,
-    applyIf,
-    remove: [...plan.remove, ...removalsOf(world, stored)],
+    applyIf: [...step.applyIf, ...applyIf],
+    touch: step.touch,
+    remove: [...plan.remove, ...removalsOf(world, before), ...step.remove],
     events: [...plan.events, ...ended],
     requeue: missing.length === 0 ? plan.requeue : sooner(plan.requeue, awaited),
   }
 }
 
-/** @param leftMs until a restore that does not exist is not created any more */
-function memberNow(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs: number): RestoredMember {
+function withVolumes(before: Restore, { volumes, areThere }: VolumesNow, now: number): Restore {
+  if (volumes.length === 0) return before
+  const switchTime = before.switchTime ?? (areThere ? toTime(now) : undefined)
+  return { ...before, volumes: [...volumes], ...(switchTime !== undefined && { switchTime }) }
+}
+
+/** The machines wait for the volumes, and keep their disks if those fail. */
+function membersNow(
+  world: WorkspaceSnapshotWorld,
+  stored: Restore,
+  { volumes, areThere }: VolumesNow,
+  leftMs: number,
+): RestoredMember[] {
+  const { members = [] } = stored
+  const changed = whyChanged(world, stored)
+  if (areThere) return members.map((member) => memberNow(world, member, { leftMs, changed }))
+  if (!volumes.some(({ phase }) => phase === 'Failed')) return members
+  const message = 'not begun: the volumes are not restored'
+  return members.map((member) => (member.phase === 'Pending' ? { ...member, phase: 'Failed', message } : member))
+}
+
+interface Beginning {
+  /** Until a restore that does not exist is not created any more. */
+  readonly leftMs: number
+  /** Why none is created, whatever the machine is like. */
+  readonly changed: string | undefined
+}
+
+function memberNow(world: WorkspaceSnapshotWorld, member: RestoredMember, beginning: Beginning): RestoredMember {
   const { name, restore, phase, claim } = member
   // What has gone with its kind may be there all the same.
   if (phase === 'Succeeded' || phase === 'Failed' || !world.restore.isServed) return member
   const found = world.restore.found[restore]
   const { message = '', ...state } =
-    found === undefined ? withoutRestore(world, member, leftMs) : stateOfRestore(world, member, found)
+    found === undefined ? withoutRestore(world, member, beginning) : stateOfRestore(world, member, found)
   const cut = cutMessage(message).slice(0, SNAPSHOT_MESSAGE_MAX).toWellFormed()
   return { name, restore, ...(claim !== undefined && { claim }), ...state, ...(cut !== '' && { message: cut }) }
 }
@@ -296,7 +346,7 @@ type State = Pick<RestoredMember, 'phase' | 'claim' | 'message'>
 const stateOf = ({ phase, claim }: RestoredMember): State => ({ phase, ...(claim !== undefined && { claim }) })
 const failed = (message: string): State => ({ phase: 'Failed', message })
 
-function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, leftMs: number): State {
+function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, { leftMs, changed }: Beginning): State {
   const { name, restore, phase } = member
   const { kubevirt } = world.restore.targets[name] ?? {}
   const restored = restoredMember(world, member)
@@ -309,7 +359,12 @@ function withoutRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, l
     return failed(`${world.refusal}: the restore was refused`)
   if (leftMs <= 0) return failed('the restore could not be begun in time')
   const snapshot = snapshotOf(world, name)
-  const why = whyNotOfLab(world) ?? whyNotOff(world) ?? (snapshot && whyNotRestorable(world, { name, snapshot }))
+  const why =
+    whyNotOfLab(world) ??
+    whyNotOff(world) ??
+    changed ??
+    whyResetComes(world) ??
+    (snapshot && whyNotRestorable(world, { name, snapshot }))
   return why === undefined ? { phase } : failed(`not begun: ${why}`)
 }
 
@@ -342,25 +397,48 @@ function snapshotOf({ snapshot }: WorkspaceSnapshotWorld, machine: string): stri
 
 /** KubeVirt counts a claim as restored that waits for its first guest, and has no data until then. Not every claim is known here. */
 const START_ONCE =
-  'start these once before this WorkspaceSnapshot is deleted: a disk may get its data only when its first guest starts'
+  'start these once before this WorkspaceSnapshot is deleted: a disk or claim may get its data only when something first uses it'
+
+interface Part {
+  readonly kind: 'machine' | 'volume'
+  readonly name: string
+  readonly phase: RestoredMember['phase']
+  readonly message?: string | undefined
+}
 
 function restoreNow(stored: Restore, members: readonly RestoredMember[], now: number): Restore {
-  const namesOf = (...phases: readonly RestoredMember['phase'][]) =>
-    members.filter(({ phase }) => phases.includes(phase)).map(({ name }) => name)
-  if (namesOf('Pending', 'InProgress').length > 0) return { ...stored, members: [...members] }
-  const [worst] = members.filter(({ phase }) => phase === 'Failed')
+  const parts = [
+    ...(stored.volumes ?? []).map((one): Part => ({ ...one, kind: 'volume' })),
+    ...members.map((one): Part => ({ ...one, kind: 'machine' })),
+  ]
+  const hasAny = (...phases: readonly Part['phase'][]) => parts.some(({ phase }) => phases.includes(phase))
+  if (hasAny('Pending', 'InProgress')) return { ...stored, members: [...members] }
+  const [worst] = parts.filter(({ phase }) => phase === 'Failed')
   const ended = { ...stored, endTime: toTime(now), members: [...members] }
-  const restored = namesOf('Succeeded')
+  const restored = namesIn(parts, 'Succeeded')
   if (worst === undefined) {
-    const message = cutMessage(`machines ${restored.join(', ')} start from their restored disks; ${START_ONCE}`)
-    return { ...ended, phase: 'Succeeded', message }
+    const [machines, volumes] = [members, stored.volumes ?? []].map((list) => list.map(({ name }) => name).join(', '))
+    const texts = [
+      machines === '' ? '' : `machines ${machines} start from their restored disks`,
+      volumes === '' ? '' : `volumes ${volumes} have their restored claims`,
+      START_ONCE,
+    ]
+    return { ...ended, phase: 'Succeeded', message: cutMessage(texts.filter((text) => text !== '').join('; ')) }
   }
   const message = [
-    `${worst.message} (machine ${worst.name})`,
-    `not restored, with the disks that they had: ${namesOf('Failed').join(', ')}`,
-    ...(restored.length === 0 ? ['restored: none'] : [`restored: ${restored.join(', ')}`, START_ONCE]),
+    `${worst.message} (${worst.kind} ${worst.name})`,
+    `not restored, with what they had: ${namesIn(parts, 'Failed')}`,
+    ...(restored === '' ? ['restored: none'] : [`restored: ${restored}`, START_ONCE]),
   ].join('; ')
   return { ...ended, phase: 'Failed', message: cutMessage(message) }
+}
+
+function namesIn(parts: readonly Part[], phase: Part['phase']): string {
+  const named = (kind: Part['kind']) => {
+    const names = parts.filter((one) => one.kind === kind && one.phase === phase).map(({ name }) => name)
+    return names.length === 0 ? [] : [`${kind}s ${names.join(', ')}`]
+  }
+  return [...named('machine'), ...named('volume')].join('; ')
 }
 
 /** KubeVirt makes a machine that does not exist, so one is restored only as it was seen: off, and the one that the snapshot is of. */

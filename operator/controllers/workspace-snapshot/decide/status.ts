@@ -116,7 +116,8 @@ function summaryIn(status: WorkspaceSnapshotStatus): unknown {
   const { phase, reason, observedGeneration, members, conditions = [], restore, restoreRequest } = status
   // What is not written down as seen would be created again.
   const seen = members?.map((one) => one.phase !== 'Pending')
-  const restored = [restoreRequest, restore?.phase, restore?.members?.map((one) => one.phase)]
+  const phases = [restore?.members, restore?.volumes].map((list) => list?.map((one) => one.phase))
+  const restored = [restoreRequest, restore?.phase, phases]
   return [phase, reason, observedGeneration, seen, restored, conditions.map((one) => [one.type, one.status])]
 }
 

@@ -1,4 +1,5 @@
 import type {
+  ClaimsOfVolumes,
   MachineRequests,
   NetworksOfBefore,
   Policy,
@@ -25,6 +26,8 @@ export interface Blueprint {
   readonly secretsToReplace?: ReadonlySet<string>
   /** What machines are asked for, by name. @default nothing */
   readonly requests?: ReadonlyMap<string, MachineRequests>
+  /** Claims of volumes that were restored. @default none */
+  readonly volumeClaims?: ClaimsOfVolumes
 }
 
 /** What a rollout does next. */

@@ -1,11 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { claimName, shortHash, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs/operator'
+import { shortHash, workspace as WORKSPACE, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import type { ClaimView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { type Component, type ComponentSummary, componentFailed, idOf, idOfObject, LOSS_REASONS } from './component.ts'
+import { claimNow } from './volume-claims.ts'
 
 /**
  * What the status remembers of a component whose data is gone, from when it tells so until the component is there again. Nothing else shows it: a namespace
@@ -80,7 +81,9 @@ const VOLUME = 'Volume'
 /** Reports whether a component that had data is gone with it, as far as that is known without the spec. Who deletes a machine alone wants it to begin again. */
 function isDataGone(world: WorkspaceWorld, component: string): boolean {
   const [kind = '', name = ''] = component.split(' ')
-  const child = world.children.get(kind === VOLUME ? idOf(PERSISTENT_VOLUME_CLAIM.kind, claimName(name)) : component)
+  const child = world.children.get(
+    kind === VOLUME ? idOf(PERSISTENT_VOLUME_CLAIM.kind, claimNow(world, name)) : component,
+  )
   if (kind === VIRTUAL_MACHINE) return child === undefined && isNamespaceGone(world)
   return child === undefined || isTerminating(child) || (child as Partial<ClaimView>).phase === 'Lost'
 }

@@ -44,11 +44,11 @@ export const VIRTUAL_MACHINE_KIND: ComponentKind = {
   // Its own finalizer orders the deletion of its parts. Foreground deletion would delete all of them at once.
   types: [{ type: virtualMachine, propagationPolicy: 'Background' }],
   uses: ['Secret', 'Network', 'Volume'],
-  children: ({ workspace, spec, policy, requests }) =>
+  children: ({ workspace, spec, policy, requests, volumeClaims }) =>
     (spec.vms ?? []).map((vm): Component => {
       const refused = refusedNetworks({ spec, policy }, vm.interfaces) ?? refusedOverrides('vm', vm.overrides, policy)
       const { imageNamespace, networkDriver: driver } = policy
-      const asked = { requests: requests?.get(vm.name) }
+      const asked = { requests: requests?.get(vm.name), volumeClaims }
       const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver, ...asked })
       return {
         kind: KIND,

@@ -26,6 +26,7 @@ import {
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { goneForGood, isRemakeAsked, lossRecordOf } from '../losses.ts'
 import { isLabHalted } from '../power.ts'
+import { isOfVolume, oldVolumeOf } from '../volume-claims.ts'
 
 const KIND = 'Volume'
 
@@ -36,12 +37,12 @@ export const VOLUME_KIND: ComponentKind = {
     { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
     { type: PERSISTENT_VOLUME, propagationPolicy: 'Background' },
   ],
-  children: ({ workspace, spec, policy }) =>
+  children: ({ workspace, spec, policy, volumeClaims }) =>
     (spec.volumes ?? []).map(
       (volume): Component => ({
         kind: KIND,
         name: volume.name,
-        objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot }),
+        objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot, volumeClaims }),
         needs: [],
         ...withWarnings([
           ...volumeWarnings({ volume, localVolumeRoot: policy.localVolumeRoot }),
@@ -54,9 +55,21 @@ export const VOLUME_KIND: ComponentKind = {
   loss,
   isLost,
   hasData,
-  // An existing claim keeps the volume that it is bound to.
-  isNeeded: (world, object) => object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined,
-  summary: judgeVolume,
+  // An existing claim keeps the volume that it is bound to. One from before a restore, or of one that goes on, is not asked for by anything.
+  isNeeded: (world, object) =>
+    (object.kind === PERSISTENT_VOLUME.kind && claimOf(world, object) !== undefined) ||
+    (object.kind === PERSISTENT_VOLUME_CLAIM.kind && isOfVolume(world, object)),
+  summary: (world, component) => {
+    const judged = judgeVolume(world, component)
+    const claim = actualClaimIn(world, component)
+    const { remarks = [], remove = [], requeue } = claim === undefined ? {} : oldVolumeOf(world, component.name, claim)
+    return {
+      ...judged,
+      remarks,
+      remove: [...(judged.remove ?? []), ...remove],
+      ...(requeue !== undefined && { requeue }),
+    }
+  },
 }
 
 export function volumeIdOf(name: string): string {
