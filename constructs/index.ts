@@ -53,7 +53,7 @@ export { type LabImageTemplate, Release, type ReleaseProps } from './authoring/r
 export type * from './authoring/spec-props.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
-export { WARNINGS, type WarningId } from './authoring/warning-ids.ts'
+export { WARNING_TEXTS, type WarningId } from './authoring/warning-ids.ts'
 export { Warnings } from './authoring/warnings.ts'
 export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export { WorkspaceSnapshot, type WorkspaceSnapshotProps } from './authoring/workspace-snapshot.ts'

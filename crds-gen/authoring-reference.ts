@@ -1,5 +1,5 @@
 import { basename, join, relative } from 'node:path'
-import { WARNINGS } from '@open-terrain/constructs'
+import { WARNING_TEXTS } from '@open-terrain/constructs'
 import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -72,7 +72,7 @@ function indexOf(pages: ReadonlyMap<string, readonly Word[]>): string[] {
 }
 
 function warningList(): string[] {
-  const rows = Object.entries(WARNINGS).map(([id, about]) => [cell(id), about.replaceAll('|', '\\|')])
+  const rows = Object.entries(WARNING_TEXTS).map(([id, about]) => [cell(id), about.replaceAll('|', '\\|')])
   return [
     'What is printed at synth with an id in brackets. `Warnings.of(construct).acknowledge(id)` says that it is known, and meant: see [Warnings](Warnings.md).',
     table(['Id', 'What it is about'], rows),

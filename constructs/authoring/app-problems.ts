@@ -27,7 +27,7 @@ interface ChartIndex {
 type AppIndex = ReadonlyMap<IConstruct | undefined, ChartIndex>
 
 /** Which images the objects of an app make, or bring with them. */
-export interface ImagesOfApp {
+interface ImagesOfApp {
   /** Whether an object of the app makes images: then its author does not leave that to others. */
   readonly isMaker: boolean
   readonly names: ReadonlySet<string>

@@ -3,7 +3,7 @@ import { VIRTUAL_MACHINE_REASON_HELP } from '../api/virtual-machine-reasons.ts'
 const ofMachine = (reason: keyof typeof VIRTUAL_MACHINE_REASON_HELP) => VIRTUAL_MACHINE_REASON_HELP[reason].meaning
 
 /** What each warning is about, by the id that authors acknowledge. `npm run gen` makes the list of the docs of it. */
-export const WARNINGS = {
+export const WARNING_TEXTS = {
   AliasUnused: 'Aliases that nobody gets, or that others have too.',
   AnsibleUnused: 'Words for the player of roles, where no machine has roles.',
   DeadAddress: 'A gateway, next hop or name server that no member has, or only one that is not deployed.',
@@ -46,10 +46,10 @@ export const WARNINGS = {
 } satisfies Readonly<Record<string, string>>
 
 /** What a warning of this package is about. */
-export type WarningId = keyof typeof WARNINGS
+export type WarningId = keyof typeof WARNING_TEXTS
 
-export const WARNING_IDS = Object.keys(WARNINGS) as readonly WarningId[]
+export const WARNING_IDS = Object.keys(WARNING_TEXTS) as readonly WarningId[]
 
 export function isWarningId(id: string): id is WarningId {
-  return Object.hasOwn(WARNINGS, id)
+  return Object.hasOwn(WARNING_TEXTS, id)
 }

@@ -10,7 +10,7 @@ import type { LabNetwork } from './lab-network.ts'
 import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
-import { WARNINGS } from './warning-ids.ts'
+import { WARNING_TEXTS } from './warning-ids.ts'
 import { Warnings } from './warnings.ts'
 import { Workspace } from './workspace.ts'
 
@@ -98,7 +98,7 @@ describe('warnings', () => {
   it('have a text for each id', () => {
     // Which nodes a network needs, only the policy says.
     const ids = SPEC_REMARK_IDS.filter((id) => id !== 'NodeSelectorsDiffer')
-    for (const id of [...ids, ...AUTHOR_WARNING_IDS]) expect(WARNINGS).toHaveProperty(id)
+    for (const id of [...ids, ...AUTHOR_WARNING_IDS]) expect(WARNING_TEXTS).toHaveProperty(id)
   })
 
   it('are asked for in tests, of a construct and all below it, without being printed', () => {
