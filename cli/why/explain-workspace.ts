@@ -11,7 +11,7 @@ import {
 import { firstFew } from '../../operator/base/messages.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
-import { explainMachine, rootImageOf, type MachineObject } from './explain-machine.ts'
+import { explainMachine, type MachineObject, rootImageOf } from './explain-machine.ts'
 import { notSeenLinks } from './explain-operator.ts'
 import { isUnseen } from './reader.ts'
 import {
