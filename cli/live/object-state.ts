@@ -1,7 +1,7 @@
 import { groupOf, isTerminating, type KubeObject, type Raw } from '../../operator/kube/kube-object.ts'
 
 /** What an object of a neighbour, or of Kubernetes, says of itself. */
-export interface ObjectState {
+export interface NeighbourState {
   /** In its own words: `Bound`, `ImportInProgress 42.0%`. */
   readonly state: string
   /** Whether it is as it should be, or on its way. */
@@ -9,10 +9,10 @@ export interface ObjectState {
   readonly message?: string | undefined
 }
 
-type Judge = (object: Raw) => ObjectState
+type Judge = (object: Raw) => NeighbourState
 
 /** Returns what an object says of itself. One of a kind that says nothing is well because it exists. */
-export function objectStateOf(object: KubeObject): ObjectState {
+export function objectStateOf(object: KubeObject): NeighbourState {
   const judge = JUDGES[`${groupOf(object.apiVersion)}/${object.kind}`]
   const found = judge?.(object) ?? { state: '', isWell: true }
   if (!isTerminating(object)) return found
@@ -54,7 +54,7 @@ function saying(reason: string | undefined, message: string | undefined): string
 
 const MOVING: ReadonlySet<string> = new Set(['ImportInProgress', 'CloneInProgress', 'CSICloneInProgress'])
 
-function ofDataVolume(object: Raw): ObjectState {
+function ofDataVolume(object: Raw): NeighbourState {
   const { phase = '', progress = '' } = object.status ?? {}
   const isMoving = MOVING.has(phase) && conditionIn(object, 'Running').status === 'True'
   const isDone = phase === 'Succeeded'
@@ -65,7 +65,7 @@ function ofDataVolume(object: Raw): ObjectState {
   }
 }
 
-function ofKubeVirtMachine(object: Raw): ObjectState {
+function ofKubeVirtMachine(object: Raw): NeighbourState {
   const { printableStatus = '' } = object.status ?? {}
   const failure = conditionIn(object, 'Failure')
   const isFailure = failure.status === 'True'
@@ -76,14 +76,14 @@ function ofKubeVirtMachine(object: Raw): ObjectState {
   }
 }
 
-function ofInstance(object: Raw): ObjectState {
+function ofInstance(object: Raw): NeighbourState {
   const { phase = '', nodeName } = object.status ?? {}
   const trouble = troubleIn(object, 'Ready')
   const state = nodeName === undefined ? phase : `${phase} on ${nodeName}`
   return { state, isWell: phase === 'Running' && trouble === undefined, message: trouble }
 }
 
-function ofPod(object: Raw): ObjectState {
+function ofPod(object: Raw): NeighbourState {
   const { phase = '', nodeName, message, reason } = { ...object.status, nodeName: object.spec?.nodeName }
   const trouble = containerTrouble(object) ?? troubleIn(object, 'PodScheduled') ?? saying(reason, message)
   const isWell = phase === 'Succeeded' || (phase === 'Running' && trouble === undefined)
@@ -107,7 +107,7 @@ function troubleOfContainer({ name, state, lastState, ready }: Raw): string | un
   return `container ${name}: ${saying(ended.reason ?? 'Error', ended.message)} (exit code ${ended.exitCode})`
 }
 
-function ofService({ spec, status }: Raw): ObjectState {
+function ofService({ spec, status }: Raw): NeighbourState {
   const { type = 'ClusterIP', clusterIP } = spec ?? {}
   const [ingress] = status?.loadBalancer?.ingress ?? []
   if (type !== 'LoadBalancer') return { state: `${type} ${clusterIP ?? ''}`.trim(), isWell: true }
@@ -115,7 +115,7 @@ function ofService({ spec, status }: Raw): ObjectState {
   return { state: `${type} ${address ?? 'without an address'}`, isWell: address !== undefined }
 }
 
-function ofDeployment(object: Raw): ObjectState {
+function ofDeployment(object: Raw): NeighbourState {
   const { spec, status } = object
   const { replicas: wanted = 1 } = spec ?? {}
   const ready = status?.readyReplicas ?? 0
@@ -124,7 +124,7 @@ function ofDeployment(object: Raw): ObjectState {
   return { state: `${ready}/${wanted}`, isWell: ready >= wanted, message: refused ?? troubleIn(object, 'Available') }
 }
 
-function ofJob(object: Raw): ObjectState {
+function ofJob(object: Raw): NeighbourState {
   const failed = conditionIn(object, 'Failed')
   if (failed.status === 'True')
     return { state: 'Failed', isWell: false, message: saying(failed.reason, failed.message) }
@@ -132,13 +132,13 @@ function ofJob(object: Raw): ObjectState {
   return { state: isComplete ? 'Complete' : 'Running', isWell: true }
 }
 
-function ofVolumeSnapshot({ status }: Raw): ObjectState {
+function ofVolumeSnapshot({ status }: Raw): NeighbourState {
   const isReady = status?.readyToUse === true
   const message = isReady ? undefined : status?.error?.message
   return { state: isReady ? 'Ready' : 'not ready', isWell: isReady, message }
 }
 
-function ofMachineSnapshot({ status }: Raw): ObjectState {
+function ofMachineSnapshot({ status }: Raw): NeighbourState {
   const { phase, readyToUse, error } = status ?? {}
   return {
     state: phase ?? (readyToUse === true ? 'Ready' : 'not ready'),
@@ -147,7 +147,7 @@ function ofMachineSnapshot({ status }: Raw): ObjectState {
   }
 }
 
-function ofMachineRestore(object: Raw): ObjectState {
+function ofMachineRestore(object: Raw): NeighbourState {
   const isComplete = object.status?.complete === true
   return { state: isComplete ? 'Complete' : 'not complete', isWell: isComplete, message: troubleIn(object, 'Ready') }
 }

@@ -1,5 +1,5 @@
 import { tableOf } from '../table.ts'
-import { titleOf } from '../why/why-text.ts'
+import { subjectTitle } from '../why/why-text.ts'
 import type { LabTree, TreeNode } from './tree-node.ts'
 
 /** Characters of a message. `ot why` has the whole. */
@@ -14,7 +14,7 @@ export function treeText({ tree, unseen }: LabTree): string {
 function rowsOf(node: TreeNode, lead: string, indent: string, inside: string | undefined): readonly string[][] {
   const { children, namespace, name, state, message = '', isReference } = node
   // Everything of a lab is in its namespace. What is elsewhere says where.
-  const title = titleOf({ ...node, namespace: namespace === inside ? undefined : namespace, name })
+  const title = subjectTitle({ ...node, namespace: namespace === inside ? undefined : namespace, name })
   const own = [`${lead}${title}${isReference === true ? ' (image)' : ''}`, state, cut(message)]
   const last = children.length - 1
   const below = children.flatMap((child, at) => {

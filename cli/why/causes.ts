@@ -90,7 +90,7 @@ function hasCommand(message: string | undefined): boolean {
 }
 
 /** Returns the warnings of all links, once each. */
-export function warningsIn(first: StoryLink, place: Place): readonly Warning[] {
+export function notesAlong(first: StoryLink, place: Place): readonly Warning[] {
   const warnings = new Map<string, Warning>()
   for (const link of linksOf(first)) {
     for (const note of link.notes ?? []) {

@@ -1,7 +1,7 @@
 import type { DataSyncStatus } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../operator/base/messages.ts'
 import { notSeenLinks } from './explain-operator.ts'
-import { helpOf, type OwnObject, ownLink, type StoryLink, subjectOf, type Telling } from './story.ts'
+import { helpOf, type OwnObject, ownLink, type StoryLink, subjectFor, type Telling } from './story.ts'
 
 export interface DataSyncObject extends OwnObject {
   readonly status?: DataSyncStatus
@@ -24,7 +24,7 @@ export async function explainDataSync(dataSync: DataSyncObject, telling: Telling
   for (const { name, phase, reason, message } of open.slice(0, IMAGES_MAX)) {
     const { namespace = '' } = dataSync.metadata
     const link = await telling.image({ namespace, name })
-    const said = { phase, reason, message, help: helpOf('DataSync', reason), subject: subjectOf(dataSync) }
+    const said = { phase, reason, message, help: helpOf('DataSync', reason), subject: subjectFor(dataSync) }
     // The image itself may be well, and not be for this DataSync.
     links.push(link.isWell && link.unseen === undefined ? { ...link, ...said, isWell: false } : link)
   }

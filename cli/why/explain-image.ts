@@ -37,7 +37,7 @@ import {
   type OwnObject,
   ownLink,
   type StoryLink,
-  subjectOf,
+  subjectFor,
   type Telling,
   unseenLink,
 } from './story.ts'
@@ -114,7 +114,7 @@ async function queueLinks({ status }: ImageObject, telling: Telling): Promise<re
   const because = await holderLinks(ledger, telling)
   const help = helpOf(vmDiskImage.kind, limit === 0 ? 'Paused' : 'Queued')
   const subject = {
-    ...subjectOf({ apiVersion: 'v1', kind: CONFIG_MAP.kind, metadata: { namespace, name: LEDGER_NAME } }),
+    ...subjectFor({ apiVersion: 'v1', kind: CONFIG_MAP.kind, metadata: { namespace, name: LEDGER_NAME } }),
   }
   const phase = `${holders.length} of ${limit} slots in use`
   return [{ about, isWell: false, phase, message: place, help, subject, because }]
@@ -166,7 +166,7 @@ async function namedLinks(
   const found = await reader.get(type, key)
   if (isUnseen(found)) return [unseenLink(about, found.unseen)]
   const help = helpOf(vmDiskImage.kind, image.status?.reason)
-  const subject = subjectOf(image)
+  const subject = subjectFor(image)
   const phase = found === undefined ? 'does not exist' : 'exists'
   return [{ about, isWell: found !== undefined, phase, help, subject, because: [] }]
 }
@@ -192,7 +192,7 @@ async function secretLinks(image: ImageObject, { reader }: Telling): Promise<rea
       isWell: false,
       phase: 'does not exist',
       help,
-      subject: subjectOf(image),
+      subject: subjectFor(image),
       commands: [command],
       because: [],
     },
@@ -211,7 +211,7 @@ function attemptLink(image: ImageObject, { number, outcome, reason, message, end
     isWell: false,
     ...{ phase: outcome, reason, message, since: endedAt },
     help: helpOf(vmDiskImage.kind, reason),
-    subject: subjectOf(image),
+    subject: subjectFor(image),
     because: [],
   }
 }

@@ -46,13 +46,13 @@ async function partsOf(machine: MachineObject, telling: Telling): Promise<readon
   const { reason } = machine.status ?? {}
   if (BY_SPEC.has(reason)) return []
   if (SECRETS.has(reason)) return await secretLinks(machine, telling)
-  if (conditionIn(machine, 'ImageReady')?.status === 'False') return [await telling.image(imageKeyOf(machine))]
+  if (conditionIn(machine, 'ImageReady')?.status === 'False') return [await telling.image(rootImageOf(machine))]
   const disk = await diskLinks(machine, telling)
   return disk.length > 0 ? disk : await guestLinks(machine, telling)
 }
 
 /** Returns the image of the root disk, as the status has it, or the spec. */
-export function imageKeyOf({ metadata, spec, status }: MachineObject) {
+export function rootImageOf({ metadata, spec, status }: MachineObject) {
   const { namespace, name } = status?.image ?? spec?.vmDiskImageRef ?? {}
   return { namespace: namespace ?? metadata.namespace ?? '', name: name ?? '' }
 }

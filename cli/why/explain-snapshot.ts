@@ -12,7 +12,7 @@ import {
   type OwnObject,
   ownLink,
   type StoryLink,
-  subjectOf,
+  subjectFor,
   type Telling,
   unseenLink,
 } from './story.ts'
@@ -43,7 +43,7 @@ async function memberLink(
   const own: StoryLink = {
     about: { kind, namespace, name },
     isWell: false,
-    ...{ phase, reason, message, help: helpOf('WorkspaceSnapshot', reason), subject: subjectOf(point), because: [] },
+    ...{ phase, reason, message, help: helpOf('WorkspaceSnapshot', reason), subject: subjectFor(point), because: [] },
   }
   if (snapshot === undefined) return own
   const type = kind === 'Machine' ? VIRTUAL_MACHINE_SNAPSHOT : VOLUME_SNAPSHOT
@@ -72,7 +72,7 @@ async function restoreLinks(point: WorkspaceSnapshotObject, { reader }: Telling)
       about: { kind: 'Restore', namespace, name },
       isWell: false,
       ...{ phase: restore.phase, reason, message: restore.message, since: restore.startTime },
-      ...{ help: helpOf('WorkspaceSnapshot', reason), subject: subjectOf(point), because: objects.flat() },
+      ...{ help: helpOf('WorkspaceSnapshot', reason), subject: subjectFor(point), because: objects.flat() },
     },
   ]
 }

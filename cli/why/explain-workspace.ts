@@ -11,7 +11,7 @@ import {
 import { firstFew } from '../../operator/base/messages.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DEPLOYMENT, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
-import { explainMachine, imageKeyOf, type MachineObject } from './explain-machine.ts'
+import { explainMachine, type MachineObject, rootImageOf } from './explain-machine.ts'
 import { notSeenLinks } from './explain-operator.ts'
 import { isUnseen } from './reader.ts'
 import {
@@ -21,7 +21,7 @@ import {
   ownLink,
   type StoryLink,
   type Subject,
-  subjectOf,
+  subjectFor,
   type Telling,
   unseenLink,
 } from './story.ts'
@@ -96,7 +96,7 @@ class LabParts {
   }
 
   #subject(): Subject {
-    return subjectOf(this.#lab)
+    return subjectFor(this.#lab)
   }
 
   async #image(component: WorkspaceComponent): Promise<StoryLink> {
@@ -112,7 +112,7 @@ class LabParts {
   /** The policy says it. Who may not read that sees it in a machine. */
   async #imageNamespace(image: string): Promise<string | undefined> {
     const machines = await this.#machines()
-    const of = isUnseen(machines) ? undefined : machines.map(imageKeyOf).find(({ name }) => name === image)
+    const of = isUnseen(machines) ? undefined : machines.map(rootImageOf).find(({ name }) => name === image)
     if (of !== undefined) return of.namespace
     const { reader, operatorNamespace: namespace } = this.#telling
     const policy = await reader.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(CONFIG_MAP, {

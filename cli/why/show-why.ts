@@ -3,7 +3,7 @@ import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } f
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { structuredText } from '../structured-text.ts'
-import { causesOf, warningsIn } from './causes.ts'
+import { causesOf, notesAlong } from './causes.ts'
 import { explainDataSync } from './explain-data-sync.ts'
 import { explainImage, explainImageNamed } from './explain-image.ts'
 import { explainMachine } from './explain-machine.ts'
@@ -58,7 +58,7 @@ export async function explain(
   return {
     chain,
     causes: causesOf(chain, place),
-    warnings: warningsIn(chain, place),
+    warnings: notesAlong(chain, place),
     events: chain.isWell ? [] : await warningsAbout(chain, reader),
   }
 }

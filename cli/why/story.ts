@@ -115,7 +115,7 @@ export function ownLink(object: OwnObject, because: readonly StoryLink[] = []): 
   const ready = conditionIn(object, 'Ready')
   const reason = told?.reason ?? status.reason ?? ready?.reason
   return {
-    about: subjectOf(object),
+    about: subjectFor(object),
     uid: metadata.uid,
     isWell: !isGoing && WELL.has(phase) && isSeen(object),
     phase: isGoing ? 'Terminating' : (phase ?? 'New'),
@@ -149,7 +149,7 @@ function notesOf({ status }: OwnObject): Note[] {
     })
 }
 
-export function subjectOf({ apiVersion, kind, metadata }: KubeObject): Subject {
+export function subjectFor({ apiVersion, kind, metadata }: KubeObject): Subject {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
   return { kind, group, namespace: metadata.namespace, name: metadata.name }
 }
@@ -157,7 +157,7 @@ export function subjectOf({ apiVersion, kind, metadata }: KubeObject): Subject {
 /** Returns the link of an object of a neighbour, by what it says of itself. */
 export function neighbourLink(object: KubeObject, because: readonly StoryLink[] = []): StoryLink {
   const { state, isWell, message } = objectStateOf(object)
-  return { about: subjectOf(object), uid: object.metadata.uid, isWell, phase: state, message, because }
+  return { about: subjectFor(object), uid: object.metadata.uid, isWell, phase: state, message, because }
 }
 
 /** Returns the link of what nobody can look at. */

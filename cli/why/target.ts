@@ -7,13 +7,13 @@ import { listWhole } from '../../operator/kube/list-all.ts'
 import { CommandError } from '../exit-codes.ts'
 
 /** An object that a command is about. */
-export interface Target {
+export interface ExplainTarget {
   readonly type: ResourceType
   readonly name: string
 }
 
 /** Returns what `KIND/NAME`, `KIND NAME`, or the name of a lab alone says. Throws a CommandError. */
-export function targetOf(words: readonly string[]): Target {
+export function targetOf(words: readonly string[]): ExplainTarget {
   const [first = '', second] = words
   if (second !== undefined) return { type: typeNamed(first), name: second }
   const slash = first.indexOf('/')
@@ -36,7 +36,7 @@ function typeNamed(word: string): ResourceType {
 /** Returns the object. Without a namespace, the only one of that name is meant. Throws CommandError and ApiError. */
 export async function findTarget(
   client: KubeClient,
-  { type, name }: Target,
+  { type, name }: ExplainTarget,
   namespace: string | undefined,
 ): Promise<KubeObject> {
   const object = type.namespaced ? await inNamespace(client, type, name, namespace) : await find(client, type, { name })

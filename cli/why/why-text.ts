@@ -19,7 +19,7 @@ const MESSAGE_MAX = 300
 /** Returns an explanation for people. @param now milliseconds since the epoch */
 export function whyText({ chain, causes, warnings, events }: Explanation, now: number): string {
   if (chain.isWell)
-    return `${titleOf(chain.about)} is well: ${stateText(chain, now)}${ending(chain.message)}\n${warningsText(warnings)}`
+    return `${subjectTitle(chain.about)} is well: ${stateText(chain, now)}${ending(chain.message)}\n${warningsText(warnings)}`
   const parts = [
     chainText(chain, now, '', ''),
     causes.map(causeText).join('\n'),
@@ -29,7 +29,7 @@ export function whyText({ chain, causes, warnings, events }: Explanation, now: n
   return parts.filter((part) => part !== '').join('\n')
 }
 
-export function titleOf({ kind, group, namespace, name }: Subject): string {
+export function subjectTitle({ kind, group, namespace, name }: Subject): string {
   const title = group === 'kubevirt.io' && kind === 'VirtualMachine' ? `${kind}.${group}` : kind
   return `${title} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 }
@@ -52,7 +52,7 @@ function chainText(link: StoryLink, now: number, lead: string, indent: string): 
 }
 
 function headOf(link: StoryLink, now: number): string {
-  const title = titleOf(link.about)
+  const title = subjectTitle(link.about)
   if (link.isRepeated === true) return `${title}: see above`
   if (link.unseen !== undefined) return `${title}: ${link.unseen}`
   const state = stateText(link, now)
@@ -69,7 +69,7 @@ function stateText({ phase, reason, since, condition }: StoryLink, now: number):
 function causeText({ about, phase, reason, message, meaning, remedy, commands }: Cause): string {
   const state = [phase, reason === phase ? undefined : reason].filter((one) => one !== undefined && one !== '')
   const lines = [
-    `Cause: ${titleOf(about)}${state.length === 0 ? '' : `: ${state.join(', ')}`}`,
+    `Cause: ${subjectTitle(about)}${state.length === 0 ? '' : `: ${state.join(', ')}`}`,
     ...(message === undefined || message === '' ? [] : [`  ${message}`]),
     ...(meaning === undefined ? [] : [`What it means: ${meaning}`]),
     ...(remedy === undefined ? [] : [`What to do: ${remedy}`]),
@@ -84,7 +84,7 @@ function eventsText(events: readonly ToldEvent[] | Unseen, now: number): string 
   const lines = events.map(({ about, reason, message, last }) => {
     const at = fromTime(last)
     const age = at === undefined ? '' : ` ${shortDuration(now - at)} ago`
-    return `  ${titleOf(about)}${age}: ${reason}: ${message}`
+    return `  ${subjectTitle(about)}${age}: ${reason}: ${message}`
   })
   return ['Events:', ...lines].map((line) => `${shown(line)}\n`).join('')
 }
@@ -92,7 +92,7 @@ function eventsText(events: readonly ToldEvent[] | Unseen, now: number): string 
 function warningsText(warnings: readonly Warning[]): string {
   return warnings
     .flatMap(({ about, condition, status, reason, message, remedy, isQuiet, commands }) => [
-      `Note: ${titleOf(about)}: ${condition} is ${status}: ${reason}: ${cut(message)}`,
+      `Note: ${subjectTitle(about)}: ${condition} is ${status}: ${reason}: ${cut(message)}`,
       ...(remedy === undefined || isQuiet ? [] : [`  ${remedy}`]),
       ...(isQuiet ? [] : commands.map((command) => `  ${command}`)),
     ])

@@ -1,27 +1,39 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { runOt } from '../../cli/program.ts'
 import type { Explanation } from '../../cli/why/why-text.ts'
+import { systemClock } from '../../operator/base/clock.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
-const OT = join(import.meta.dirname, '../../cli/main.ts')
-const run = promisify(execFile)
 const cluster = useCluster()
 
 it('a lab that is broken in four ways says each cause, and one after another is mended by what ot why says', async () => {
   await using workspaces = await Workspaces.start(cluster(), { concurrency: '1', retryLimit: '0' })
   const { world } = workspaces
-  const { kubeconfigPath: KUBECONFIG } = cluster().controlPlane
-  const env = { ...process.env, KUBECONFIG, OPERATOR_NAMESPACE: world.operatorNamespace }
-  const ot = async (...args: readonly string[]) => (await run(process.execPath, [OT, ...args], { env })).stdout
+  // In this process: one that starts for each command would take most of the time.
+  const ot = async (...args: readonly string[]): Promise<string> => {
+    let text = ''
+    const take = (more: string) => {
+      text += more
+    }
+    const code = await runOt(args, {
+      clock: systemClock,
+      readText: async (path) => path,
+      connect: () => ({ client: world.client, close: async () => undefined }),
+      print: take,
+      tell: take,
+      ask: undefined,
+    })
+    expect([code, text]).toEqual([0, expect.any(String)])
+    return text
+  }
+  const place = ['--operator-namespace', world.operatorNamespace]
   const name = workspaces.name('lab')
   // Classes are of the cluster, which other tests share.
   const later = workspaces.name('later')
   const causes = async () => {
-    const { causes: found } = JSON.parse(await ot('why', name, '-o', 'json')) as Explanation
+    const { causes: found } = JSON.parse(await ot('why', name, '-o', 'json', ...place)) as Explanation
     return found.map(({ about, reason }) => [about.kind, reason ?? about.name].join(' ')).toSorted()
   }
 
@@ -41,10 +53,10 @@ it('a lab that is broken in four ways says each cause, and one after another is 
     return told?.length === images.length
   })
   expect(await causes()).toEqual(['Attempt NotFound', 'Queue of downloads', 'Secret later', `StorageClass ${later}`])
-  const text = await ot('why', name)
+  const text = await ot('why', name, ...place)
   expect(text).toContain(`kubectl -n ${world.namespace} create secret generic later`)
   expect(text).toContain(`pelotech.ot/retry-requested-at="$(date -u +%FT%TZ)"`)
-  expect(await ot('queue')).toMatch(new RegExp(`^1 +${world.namespace}/queued`, 'm'))
+  expect(await ot('queue', ...place)).toMatch(new RegExp(`^1 +${world.namespace}/queued`, 'm'))
   expect(await ot('tree', name)).toContain(`Namespace ${name}`)
 
   await world.createSecret('later')
@@ -62,7 +74,7 @@ it('a lab that is broken in four ways says each cause, and one after another is 
   world.imageServer.set({ path: `/${world.namespace}/failed.qcow2`, fault: {} })
   await world.annotate('failed', { 'pelotech.ot/retry-requested-at': 'now' })
   await workspaces.untilReady(name)
-  expect(await ot('why', name)).toMatch(new RegExp(`^Workspace ${name} is well: `))
+  expect(await ot('why', name, ...place)).toMatch(new RegExp(`^Workspace ${name} is well: `))
   await workspaces.delete(name)
   await world.finish()
 })
