@@ -120,7 +120,7 @@ export function addNamespace(command: Command): Command {
 }
 
 /** Returns the namespace that is meant; undefined: all of them. */
-export function namespaceOf(flags: NamespaceFlags, context: ClusterContext): string | undefined {
+export function chosenNamespace(flags: NamespaceFlags, context: ClusterContext): string | undefined {
   return flags.allNamespaces === true ? undefined : (flags.namespace ?? context.namespace)
 }
 

@@ -4,7 +4,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { groupOf, type KubeObject, keyOf, objectKeyOf } from '../operator/kube/kube-object.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import { type Compared, comparePlan, dryRunProblems, liveUid } from './plan/compare.ts'
-import { type Manifest, type ManifestProblem, readManifest } from './plan/manifest.ts'
+import { type ManifestFile, type ManifestProblem, readManifest } from './plan/manifest.ts'
 import { planManifest } from './plan/plan-manifest.ts'
 import { changedPolicy, policyOfCluster, type StoredPolicy } from './policy.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -66,7 +66,7 @@ export async function showPlanDifference(
 async function manifestOf(
   { readText }: Output,
   { filename, namespace }: PlanOptions,
-): Promise<{ readonly manifest: Manifest; readonly file: string }> {
+): Promise<{ readonly manifest: ManifestFile; readonly file: string }> {
   const file = filename === '-' ? 'standard input' : filename
   const manifest = readManifest(await readText(filename), file, namespace)
   if (manifest.objects.length === 0 && manifest.problems.length === 0)

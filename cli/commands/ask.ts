@@ -6,8 +6,8 @@ import {
   addNamespace,
   addResults,
   addWait,
+  chosenNamespace,
   type NamespaceFlags,
-  namespaceOf,
   type SelectionFlags,
   type WaitFlags,
   waitOf,
@@ -40,7 +40,7 @@ function definitionOf(name: AskVerb, examples: readonly string[]): CommandDefini
           const { all, yes, selector, output, timeout = 0, wait = false } = flags
           if (all === true && yes !== true) await confirm(line, `${name} all objects of the kind?`)
           const choice = { words, ...(selector !== undefined && { selector }), ...(all && { all }) }
-          const where = { namespace: namespaceOf(flags, context) }
+          const where = { namespace: chosenNamespace(flags, context) }
           return await askAgain({ ...line, client }, name, {
             ...choice,
             ...where,

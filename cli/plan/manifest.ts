@@ -28,7 +28,7 @@ export interface ManifestProblem {
 }
 
 /** What a file of manifests has. */
-export interface Manifest {
+export interface ManifestFile {
   readonly objects: readonly { readonly resource: OwnResource; readonly object: Written }[]
   /** Objects of others, in the order of the file. */
   readonly others: readonly KubeObject[]
@@ -53,7 +53,7 @@ const PARSERS: Readonly<Record<string, (raw: unknown) => Parsed>> = {
  * @param file its name, for messages
  * @param namespace of objects that name none
  */
-export function readManifest(text: string, file: string, namespace: string): Manifest {
+export function readManifest(text: string, file: string, namespace: string): ManifestFile {
   const all = documentsIn(text, file).flatMap(itemsOf)
   const own = all.flatMap((raw, at) => {
     const resource = RESOURCES.find(({ apiVersion, kind }) => apiVersion === raw.apiVersion && kind === raw.kind)

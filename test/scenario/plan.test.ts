@@ -12,7 +12,7 @@ const OT = join(import.meta.dirname, '../../cli/main.ts')
 const run = promisify(execFile)
 const cluster = useCluster()
 
-it('a plan is compared with a lab that runs, and stores nothing', async () => {
+it('a plan is compared with a lab that runs, and stores nothing; a bundle has the lab, and the version of the API server', async () => {
   await using world = await World.start(cluster(), {})
   const labs = new Workspaces(world)
   const lab = labs.name('lab')
@@ -46,6 +46,13 @@ it('a plan is compared with a lab that runs, and stores nothing', async () => {
   expect(other).toMatch(new RegExp(`^deleted +PersistentVolumeClaim ${lab}/data$`, 'm'))
   // The schema alone knows what is no field: the API server would drop it without a word.
   await expect(diff({ ...spec, powerState: 'Asleep' })).rejects.toThrow(/spec\.powerState: /)
+  const report = join(folder, 'report.tar.gz')
+  const { kubeconfigPath: KUBECONFIG } = cluster().controlPlane
+  const env = { ...process.env, KUBECONFIG, OPERATOR_NAMESPACE: world.operatorNamespace }
+  expect((await run(process.execPath, [OT, 'bundle', '-o', report], { env })).stdout).toBe(`${report}\n`)
+  const { stdout: bundle } = await run('tar', ['-xzOf', report], { maxBuffer: 2 ** 26 })
+  for (const known of [lab, 'NetworkAttachmentDefinition', 'gitVersion', 'sync-operator-slots'])
+    expect(bundle).toContain(known)
   await labs.delete(lab)
   rmSync(folder, { recursive: true })
 })
