@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseWorkspaceSpec, RESOURCES } from '@open-terrain/constructs/operator'
-import { dashboardJson, type Manifest, manifestYaml, renderCrds, renderMonitoring } from '@open-terrain/constructs/platform'
+import {
+  dashboardJson,
+  type Manifest,
+  manifestYaml,
+  renderCrds,
+  renderMonitoring,
+} from '@open-terrain/constructs/platform'
 import { parse, stringify } from 'yaml'
 import { pictureOf } from '../cli/picture/lab-picture.ts'
 import { svgOf } from '../cli/picture/svg-picture.ts'

@@ -14,6 +14,7 @@ const TASKS = {
   bench: ['test/bench/main.ts'],
   build: ['tooling/build.ts'],
   check: ['tooling/check.ts'],
+  dashboard: ['test/monitoring/main.ts'],
   demo: ['sandbox/demo/main.ts'],
   faults: ['test/faults/main.ts'],
   format: ['tooling/format.ts'],

@@ -64,7 +64,7 @@ function tile(panel: DrawnPanel, from: number, to: number): string {
   const legends = named.map(([name], at) => {
     const [left, line] = [GRAPH.x - 40 + (at % 3) * 124, GRAPH.y + GRAPH.height + 18 + Math.floor(at / 3) * 14]
     const swatch = `<rect x="${left}" y="${line - 7}" width="8" height="3" fill="${colour(at)}"/>`
-    return `${swatch}<text x="${left + 11}" y="${line}">${escaped(name.length > 20 ? `${name.slice(0, 19)}…` : name)}</text>`
+    return `${swatch}<text x="${left + 11}" y="${line}">${escaped(name.length > 18 ? `${name.slice(0, 17)}…` : name)}</text>`
   })
   const frame = `<rect class="tile" x="4" y="4" width="${TILE.width - 8}" height="${TILE.height - 8}" rx="3"/>`
   const title = `<text x="14" y="22" class="title">${escaped(panel.title)}</text>`

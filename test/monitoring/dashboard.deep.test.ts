@@ -8,7 +8,7 @@ import { renderedRules } from './rendered.ts'
 const found = inject('prometheus')
 const STEP_MS = 60_000
 
-/** What is shown where nothing has happened: a number, which may be 0. */
+/** Where nothing has happened, a number is shown, which may be 0. */
 describe.skipIf(found === undefined)('the dashboard, over some hours of a class', () => {
   let prometheus: PastPrometheus
   beforeAll(async () => {

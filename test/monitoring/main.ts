@@ -54,5 +54,5 @@ async function seriesOf({ queries }: Panel): Promise<DrawnPanel['series']> {
 }
 
 function nameOf(legend: string, labels: Readonly<Record<string, string>>): string {
-  return legend.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? '')
+  return legend.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? '').replace(/^OpenTerrain/, '')
 }

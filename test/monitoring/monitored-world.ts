@@ -24,11 +24,12 @@ interface MonitoredReplica {
   readonly pod: string
   readonly process: SimulatedProcess
   readonly metrics: RuntimeMetrics
+  readonly stopping: AbortController
 }
 
 /**
  * Some hours of a cluster in which everything that the dashboard asks about happens, in virtual time: a class begins, more images are wanted than there
- * are slots, some downloads fail, CDI is away, machines become outdated, labs end, and the leader is lost. What is scraped is what the operator serves.
+ * are slots, some downloads fail, CDI is away, machines become outdated, labs end, and another replica leads. What is scraped is what the operator serves.
  */
 export class MonitoredWorld {
   readonly #simulated: SimulatedCluster
@@ -58,7 +59,7 @@ export class MonitoredWorld {
     await this.#beginClass()
     await this.#loseNeighbour()
     await this.#changeWhatRuns()
-    await this.#loseLeader()
+    await this.#replaceLeader()
     for (const { process } of this.#replicas) process.kill()
     return { begunMs: this.#begunMs, endedMs: this.#nowMs, lines: this.#lines }
   }
@@ -107,10 +108,11 @@ export class MonitoredWorld {
     await this.#pass(40)
   }
 
-  async #loseLeader(): Promise<void> {
-    this.#replicas[0]?.process.kill()
-    this.#replicas.shift()
+  /** As in an upgrade. What is scraped has no mark that a target is gone, so its last figures are those after its end. */
+  async #replaceLeader(): Promise<void> {
+    this.#replicas[0]?.stopping.abort()
     await this.#pass(2)
+    this.#replicas.shift()?.process.kill()
     this.#startReplica('operator-c')
     await this.#pass(35)
   }
@@ -142,8 +144,9 @@ export class MonitoredWorld {
       classLabel: CLASS,
       metrics,
     })
-    void operator.run(new AbortController().signal)
-    this.#replicas.push({ pod, process, metrics })
+    const stopping = new AbortController()
+    void operator.run(stopping.signal)
+    this.#replicas.push({ pod, process, metrics, stopping })
   }
 
   /** Every request is delivered, and now and then one is refused. The HTTP client of the product reports them in the same way. */
