@@ -126,6 +126,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: decidedAs((plan) => ({ ...plan, remove: [] })),
     kind: 'workspacesPointsRestoredCalm',
+    seed: 3,
   },
   {
     name: 'the request to KubeVirt is deleted before its restore has ended',
