@@ -38,6 +38,6 @@ export type MetricLabel = keyof typeof METRIC_LABELS
 const OTHER = 'Other'
 
 /** Returns the value of a label: a status may say anything, and each value of a label is a series for ever. */
-export function labelValue(known: object, value: string): string {
+export function knownOrOther(known: object, value: string): string {
   return Object.hasOwn(known, value) ? value : OTHER
 }

@@ -4,7 +4,7 @@ import { fromTime } from '../base/time.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
 import type { StatusCondition } from './conditions.ts'
 import type { Meters } from './meters.ts'
-import { labelValue } from './metric-labels.ts'
+import { knownOrOther } from './metric-labels.ts'
 import { reasonOf } from './summary.ts'
 
 /** A state that somebody may have to act on. */
@@ -76,7 +76,7 @@ export class StateGauges {
           ...more(object, now),
           ...memory.stateOf(object, now),
         ])) {
-          const labels = { kind, phase, reason: labelValue(reasons, named) }
+          const labels = { kind, phase, reason: knownOrOther(reasons, named) }
           const key = `${phase} ${labels.reason}`
           this.#count.inc(labels)
           longest.set(key, { labels, seconds: Math.max(longest.get(key)?.seconds ?? 0, (now - since) / 1_000) })

@@ -6,7 +6,7 @@ import {
 } from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
-import { labelValue } from '../../runtime/metric-labels.ts'
+import { knownOrOther } from '../../runtime/metric-labels.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
 import { conditionStates } from '../../runtime/state-gauges.ts'
 import { reasonOf } from '../../runtime/summary.ts'
@@ -42,7 +42,7 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     // Only the condition Stalled reports a bug in the operator.
     const reasonIn = (status: VirtualMachineStatus) => {
       const reason = whenTrue(status, TYPE.Stalled)?.reason ?? reasonOf(status)
-      return reason === undefined ? [] : labelValue(VIRTUAL_MACHINE_REASON_HELP, reason)
+      return reason === undefined ? [] : knownOrOther(VIRTUAL_MACHINE_REASON_HELP, reason)
     }
     const byReason = (name: string, help: string, isReady: boolean) =>
       meters.counted(name, help, 'reason', () =>
@@ -66,7 +66,7 @@ export class MachineMetrics extends PhaseGauge<Machine> {
       () =>
         statuses().flatMap((status) => {
           const lost = whenTrue(status, TYPE.DiskLost)
-          return lost === undefined ? [] : labelValue(VIRTUAL_MACHINE_REASON_HELP, lost.reason)
+          return lost === undefined ? [] : knownOrOther(VIRTUAL_MACHINE_REASON_HELP, lost.reason)
         }),
       ['DiskLost', 'DiskBeingDeleted'],
     )

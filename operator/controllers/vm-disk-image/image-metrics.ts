@@ -12,7 +12,7 @@ import { fromTime } from '../../base/time.ts'
 import { ownerAmong } from '../../cluster/ownership.ts'
 import { type ImageView, parsedImageSpec } from '../../images/image-view.ts'
 import { Meters } from '../../runtime/meters.ts'
-import { labelValue } from '../../runtime/metric-labels.ts'
+import { knownOrOther } from '../../runtime/metric-labels.ts'
 import type { Store } from '../../runtime/store.ts'
 import { reasonOf } from '../../runtime/summary.ts'
 import type { Admission } from './admission/admission.ts'
@@ -78,7 +78,7 @@ export class ImageMetrics {
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
     meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
       statuses().flatMap((status) =>
-        status.phase === 'Failed' ? labelValue(REASON_HELP, reasonOf(status) ?? '') : [],
+        status.phase === 'Failed' ? knownOrOther(REASON_HELP, reasonOf(status) ?? '') : [],
       ),
     )
     this.#lookAlikes = meters.counter(
@@ -152,7 +152,8 @@ export class ImageMetrics {
       images.onChange(({ before, after }) => {
         const uid = (after ?? before)?.metadata.uid ?? ''
         const ended = this.#waits.take(uid, before?.status, after?.status, this.#clock.now())
-        if (ended !== undefined) this.#blocked.observe({ reason: labelValue(REASON_HELP, ended.reason) }, ended.seconds)
+        if (ended !== undefined)
+          this.#blocked.observe({ reason: knownOrOther(REASON_HELP, ended.reason) }, ended.seconds)
         if (before?.status.artifact !== undefined && after !== undefined && after.status.artifact === undefined)
           this.#lost.inc()
         if (before !== undefined)
@@ -179,7 +180,7 @@ export class ImageMetrics {
     for (const attempt of after) {
       if (known.has(identityOf(attempt))) continue
       const { outcome, reason, message, startedAt = '', endedAt = '' } = attempt
-      this.#attempts.inc({ result: outcome, reason: labelValue(REASON_HELP, reason) })
+      this.#attempts.inc({ result: outcome, reason: knownOrOther(REASON_HELP, reason) })
       const sourceType = reason === 'ImporterFailed' ? sourceTypeNow() : undefined
       if (sourceType !== undefined && isUnknownError(message, sourceType))
         this.#unknownErrors.inc({ source_type: sourceType })
