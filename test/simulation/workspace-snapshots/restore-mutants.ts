@@ -31,7 +31,7 @@ function withStatus(world: World, change: (status: World['snapshot']['status']) 
   return { ...world, snapshot: { ...world.snapshot, status: change(world.snapshot.status) } }
 }
 
-function withMembers(restore: Restore, phaseOf: (phase: string) => 'Pending' | 'Succeeded' | undefined): Restore {
+function withMembers(restore: Restore, phaseOf: (phase: string) => 'Succeeded' | undefined): Restore {
   const members = (restore.members ?? []).map((one) => ({ ...one, phase: phaseOf(one.phase) ?? one.phase }))
   return { ...restore, members }
 }
@@ -59,18 +59,6 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     ),
     kind: 'workspacesPointsRestoredCalm',
     seed: 4,
-  },
-  {
-    name: 'a restore that is gone before its end is made again',
-    invariant: 5,
-    seam: decidedIn((world) =>
-      withStatus(world, (status) => {
-        const { restore } = status
-        if (restore?.phase !== 'InProgress') return status
-        return { ...status, restore: withMembers(restore, (phase) => (phase === 'InProgress' ? 'Pending' : undefined)) }
-      }),
-    ),
-    kind: 'workspacesPointsRestoredCalm',
   },
   {
     name: 'a machine is restored from the snapshot of another point in time, or of another machine',
