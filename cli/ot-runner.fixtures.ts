@@ -27,6 +27,9 @@ export class OtRunner {
         this.told += text
       },
       ask: undefined,
+      writeNew: async (path) => {
+        throw new Error(`${path} is not to be written`)
+      },
       ...(screen !== undefined && { screen: () => screen }),
       interrupted: () => this.#interrupted.signal,
     })

@@ -24,8 +24,7 @@ export const defineLabs: CommandDefinition = (command, surroundings) => {
     .action((names: string[], { output, watch, ...flags }: LabsFlags) =>
       connected(async (client) => {
         const choice = choiceOf(names, flags)
-        if (watch === true)
-          await watchLabs({ ...surroundings, client }, choice, output, untilInterrupted(surroundings))
+        if (watch === true) await watchLabs({ ...surroundings, client }, choice, output, untilInterrupted(surroundings))
         else print(await showLabs(client, choice, output, clock.now()))
         return EXIT_CODES.done
       }),

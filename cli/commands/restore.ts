@@ -7,9 +7,7 @@ interface RestoreFlags extends Pick<SelectionFlags, 'yes' | 'output'>, WaitFlags
 }
 
 export const defineRestore: CommandDefinition = (command, line) => {
-  command
-    .option('--machines-only', 'leave the volumes as they are')
-    .option('-y, --yes', 'do not ask')
+  command.option('--machines-only', 'leave the volumes as they are').option('-y, --yes', 'do not ask')
   addResults(addWait(command, 'wait until the restore has ended'))
     .addHelpText('after', '\nExamples:\n  ot stop lab-035 --wait\n  ot restore lab-035 before-exam --wait')
     .action((lab: string, point: string, { machinesOnly, yes, output, ...flags }: RestoreFlags) =>

@@ -20,7 +20,8 @@ it('a lab that is broken in four ways says each cause, and one after another is 
     const code = await runOt(args, {
       clock: systemClock,
       readText: async (path) => path,
-      connect: () => ({ client: world.client, close: async () => undefined }),
+      connect: async () => ({ client: world.client, close: async () => undefined }),
+      writeNew: async (path) => expect.fail(`${path} is written`),
       print: take,
       tell: take,
       ask: undefined,
