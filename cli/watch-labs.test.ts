@@ -1,3 +1,5 @@
+// Loaded before the clock of a test moves: `ot` loads a command when somebody says its name.
+import './commands/labs.ts'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { EXIT_CODES } from './exit-codes.ts'

@@ -1,3 +1,5 @@
+// Loaded before the clock of a test moves: `ot` loads a command when somebody says its name.
+import '../commands/queue.ts'
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../operator/kube/api-error.fixtures.ts'
