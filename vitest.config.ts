@@ -52,6 +52,12 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     ...ON_EVERY_CORE,
     globalSetup: ['test/setup/prometheus.ts'],
   },
+  // Opens the page of `ot ui` in a browser.
+  ui: {
+    folders: ['test/ui'],
+    globalSetup: ['test/setup/browser.ts'],
+    maxWorkers: 1,
+  },
   // Makes network namespaces, where it may.
   'lab-networks': {
     folders: ['test/lab-networks'],

@@ -3,6 +3,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from '../tooling/bundle.ts'
+import { pageInside } from './ui/build-page.ts'
 
 const OT = join(import.meta.dirname, '../dist/ot.mjs')
 const NODE = 24
@@ -15,6 +16,6 @@ if (Number(process.versions.node.split('.')[0]) < ${NODE}) {
 }
 `
 
-await bundle('cli/main.ts', 'dist/ot.mjs', { target: 'node18', beginning: CHECK })
+await bundle('cli/main.ts', 'dist/ot.mjs', { target: 'node18', beginning: CHECK, plugins: [pageInside] })
 await writeFile(OT, `#!/usr/bin/env node\n${await readFile(OT, 'utf8')}`)
 await chmod(OT, 0o755)

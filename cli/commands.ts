@@ -92,6 +92,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/plan.ts')).definePlan,
   },
   {
+    usage: 'ui',
+    description: 'a page for the browser: queue, labs, and what an object says of itself; on this machine alone',
+    load: async () => (await import('./commands/ui.ts')).defineUi,
+  },
+  {
     usage: 'prune',
     description:
       'shows what the policy ends: images that the operator deletes, and labs that it switches off, and when',

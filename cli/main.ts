@@ -7,7 +7,8 @@ import { systemClock } from '../operator/base/clock.ts'
 import { runOt } from './program.ts'
 import type { ClusterChoice } from './surroundings.ts'
 
-const CONNECTIONS = 8
+/** `ot ui` holds a watch for each kind, and asks beside them. */
+const CONNECTIONS = 16
 
 process.exitCode = await runOt(process.argv.slice(2), {
   clock: systemClock,

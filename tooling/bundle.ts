@@ -59,18 +59,25 @@ const leaveOut: Plugin = {
   },
 }
 
+interface BundleOptions {
+  readonly target?: string
+  readonly beginning?: string
+  readonly plugins?: readonly Plugin[]
+}
+
 /**
  * Makes one file of a program of ours, with everything that it needs but Node.
  * @param entry path from the root of the repository
  * @param outfile path from there
  * @param target oldest Node that can parse it
  * @param beginning code that runs before all other
+ * @param plugins what the program needs besides
  * @returns what is in the bundle
  */
 export async function bundle(
   entry: string,
   outfile: string,
-  { target = 'node24', beginning = '' }: { readonly target?: string; readonly beginning?: string } = {},
+  { target = 'node24', beginning = '', plugins = [] }: BundleOptions = {},
 ): Promise<Metafile> {
   const { metafile } = await build({
     entryPoints: [join(ROOT, entry)],
@@ -87,7 +94,7 @@ export async function bundle(
     minifyIdentifiers: false,
     legalComments: 'linked',
     banner: { js: `${REQUIRE}${beginning}` },
-    plugins: [requireOfNode, leaveOut],
+    plugins: [...plugins, requireOfNode, leaveOut],
     // Development only: logs on a terminal.
     external: ['pino-pretty'],
     logLevel: 'info',

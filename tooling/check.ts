@@ -10,6 +10,7 @@ const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Format and lint', `${PACKAGES}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings'],
   ['Format of Markdown', ...MARKDOWN, '--check'],
   ['Types', `${PACKAGES}/typescript/bin/tsc`, '--noEmit'],
+  ['Types of the page of ot ui', `${PACKAGES}/typescript/bin/tsc`, '--noEmit', '--project', 'cli/ui/page'],
   [
     'Dependency rules',
     `${PACKAGES}/dependency-cruiser/bin/dependency-cruiser.mjs`,

@@ -1,4 +1,4 @@
-import { type LabPicture, linesOf } from './lab-picture.ts'
+import { type LabPicture, linesOf } from './picture.ts'
 
 /** Characters that mean nothing in a quoted text of Mermaid. All others are written as numbers. */
 const PLAIN = /[^A-Za-z0-9 .,:()/_-]/gu

@@ -7,8 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
 import { randomWorkspace } from '../../constructs/children/random-workspaces.fixtures.ts'
-import { type LabPicture, linesOf, pictureOf } from './lab-picture.ts'
+import { pictureOf } from './lab-picture.ts'
 import { mermaidOf } from './mermaid-picture.ts'
+import { type LabPicture, linesOf } from './picture.ts'
 import { svgOf } from './svg-picture.ts'
 
 function specOf(raw: unknown): WorkspaceSpec {

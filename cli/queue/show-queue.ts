@@ -33,7 +33,7 @@ export interface QueueOptions {
 const ROWS = 20
 
 /** What is known of the slots. */
-interface LedgerSeen {
+export interface LedgerSeen {
   readonly ledger?: LedgerState
   /** Why it is not known. */
   readonly unseen?: string
@@ -104,11 +104,13 @@ async function readLedger(client: KubeClient, namespace: string): Promise<Ledger
   }
 }
 
-function unseenLedger(namespace: string, verb: string): string {
+/** Returns why the ledger is not known to somebody who lacks a right. */
+export function unseenLedger(namespace: string, verb: string): string {
   return `the limit is not visible to you: that needs ${verb} of configmaps in ${namespace}`
 }
 
-function ledgerIn(object: LedgerObject | undefined): LedgerSeen {
+/** Returns what the ledger says, or why that is not known. */
+export function ledgerIn(object: LedgerObject | undefined): LedgerSeen {
   if (object === undefined)
     return {
       unseen: `there is no ConfigMap ${LEDGER_NAME}: the operator has not run yet, or is in another namespace (--operator-namespace)`,

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../operator/kube/api-error.fixtures.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { ClusterWatch } from './cluster-watch.ts'
+import type { Update } from './rows.ts'
+
+let client: ScriptedClient
+let stopping: AbortController
+let updates: Update[]
+beforeEach(() => {
+  client = new ScriptedClient()
+  stopping = new AbortController()
+  updates = []
+})
+afterEach(() => stopping.abort())
+
+function put(name: string, phase: string): void {
+  client.put({
+    apiVersion: 'pelotech.ot/v1alpha1',
+    kind: 'Workspace',
+    metadata: { name, generation: 1 },
+    spec: {},
+    status: { observedGeneration: 1, phase },
+  } as KubeObject)
+}
+
+async function started(): Promise<ClusterWatch> {
+  const watch = new ClusterWatch({ client, clock: client.clock, random: () => 0.5, operatorNamespace: 'sync-operator' })
+  watch.subscribe((update) => updates.push(update))
+  void watch.run(stopping.signal)
+  await client.clock.advance(1_000)
+  return watch
+}
+
+const lastOf = () => updates.at(-1)
+
+describe('what the page is told', () => {
+  it('is all that is known at first, and then what has changed, together', async () => {
+    put('lab-1', 'Ready')
+    const watch = await started()
+    expect(watch.everything()).toMatchObject({ isWhole: true, problems: {}, pending: [] })
+    expect(watch.everything().kinds.labs?.put.map(({ key, phase }) => [key, phase])).toEqual([['lab-1', 'Ready']])
+    updates.length = 0
+    put('lab-2', 'Ready')
+    put('lab-2', 'Failed')
+    client.drop('Workspace', 'lab-1')
+    await client.clock.advance(1_000)
+    expect(updates).toHaveLength(1)
+    expect(lastOf()?.kinds.labs).toMatchObject({ put: [{ key: 'lab-2', phase: 'Failed' }], gone: ['lab-1'] })
+  })
+
+  it('is why a kind cannot be read, until it can', async () => {
+    let isForbidden = true
+    client.before = ({ kind }) => {
+      if (kind === 'VMDiskImage' && isForbidden)
+        throw apiError('Rejected', { status: 403, message: 'vmdiskimages is forbidden' })
+    }
+    put('lab-1', 'Ready')
+    const watch = await started()
+    expect(watch.everything().problems).toEqual({ images: expect.stringContaining('vmdiskimages is forbidden') })
+    expect(watch.everything().kinds.labs?.put).toHaveLength(1)
+    isForbidden = false
+    await client.clock.advance(30_000)
+    expect(lastOf()?.problems).toEqual({})
+  })
+})
