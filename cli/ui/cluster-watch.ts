@@ -17,7 +17,7 @@ const TOGETHER_MS = 250
 /** How soon a problem is looked at again: nothing else may show that it is over. */
 const PROBLEM_MS = 2_000
 
-export interface WatchOptions {
+interface ClusterWatchOptions {
   readonly client: KubeClient
   readonly clock: Clock
   /** From 0 to 1, as Math.random. */
@@ -44,7 +44,7 @@ interface Followed {
 
 /** Keeps what the page shows: lists and watches each kind once, however many pages are open, with the rights of the caller. */
 export class ClusterWatch {
-  readonly #options: WatchOptions
+  readonly #options: ClusterWatchOptions
   readonly #followed: Readonly<Record<UiKind, Followed>>
   readonly #ledger: Source<LedgerObject>
   readonly #listeners = new Set<(update: Update) => void>()
@@ -52,7 +52,7 @@ export class ClusterWatch {
   #cancelLook: (() => void) | undefined
   #areSlotsNew = true
 
-  constructor(options: WatchOptions) {
+  constructor(options: ClusterWatchOptions) {
     this.#options = options
     const entries = UI_KINDS.map((kind) => [kind, this.#follow(kind)] as const)
     this.#followed = Object.fromEntries(entries) as Record<UiKind, Followed>

@@ -43,7 +43,7 @@ export interface AnyCondition {
 }
 
 /** An object of ours as the API server has it. */
-export interface OwnObject extends KubeObject {
+export interface SeenObject extends KubeObject {
   readonly spec?: { readonly powerState?: string }
   readonly status?: AnyStatus
 }
@@ -66,13 +66,13 @@ export function keptOf(kind: UiKind, object: KubeObject): KeptRow {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
-    row: rowOf(kind, object as OwnObject),
+    row: rowOf(kind, object as SeenObject),
     ...(kind === 'images' && { inQueue: imageInQueue(object) }),
   }
 }
 
 /** Returns what the page shows of an object. Undefined fields are left out of JSON. */
-export function rowOf(kind: UiKind, { metadata, spec, status = {} }: OwnObject): Row {
+export function rowOf(kind: UiKind, { metadata, spec, status = {} }: SeenObject): Row {
   const { namespace, name, generation, deletionTimestamp, creationTimestamp } = metadata
   const { phase, reason, message, observedGeneration } = status
   const conditionOf = (type: string) => status.conditions?.find((one) => one.type === type)
@@ -94,7 +94,7 @@ export function rowOf(kind: UiKind, { metadata, spec, status = {} }: OwnObject):
   }
 }
 
-function labFields(metadata: ObjectMeta, spec: OwnObject['spec'], status: AnyStatus): Partial<Row> {
+function labFields(metadata: ObjectMeta, spec: SeenObject['spec'], status: AnyStatus): Partial<Row> {
   const { ready, counts, outdated, waitingFor, expiresAt, warnings, reason, namespace: ownNamespace } = status
   return {
     ownNamespace,

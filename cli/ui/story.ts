@@ -7,7 +7,7 @@ import { EVENT } from '../../operator/kube/resource-types.ts'
 import { pictureOf } from '../picture/lab-picture.ts'
 import type { LabPicture } from '../picture/picture.ts'
 import { explain } from '../why/show-why.ts'
-import { type AnyCondition, type OwnObject, rowOf, TYPES } from './row-of.ts'
+import { type AnyCondition, rowOf, type SeenObject, TYPES } from './row-of.ts'
 import type { Story, StoryComponent, StoryMoment, UiKind } from './rows.ts'
 
 /** An object may have hundreds of Events of neighbours. */
@@ -39,7 +39,7 @@ export async function storyOf(
   client: KubeClient,
   { kind, key, operatorNamespace, now }: StoryOf,
 ): Promise<Story | undefined> {
-  const object = (await find(client, TYPES[kind], key)) as OwnObject | undefined
+  const object = (await find(client, TYPES[kind], key)) as SeenObject | undefined
   if (object === undefined) return undefined
   const [events, explanation] = await Promise.all([
     eventsOf(client, object),
@@ -117,12 +117,12 @@ function momentOfEvent(event: AnyEvent): StoryMoment[] {
   ]
 }
 
-function componentsOf({ status }: OwnObject): readonly StoryComponent[] {
+function componentsOf({ status }: SeenObject): readonly StoryComponent[] {
   const { components = [] } = (status ?? {}) as { readonly components?: readonly StoryComponent[] }
   return components.map(({ kind, name, phase, reason, message }) => ({ kind, name, phase, reason, message }))
 }
 
-function pictureOfLab(object: OwnObject): LabPicture | undefined {
+function pictureOfLab(object: SeenObject): LabPicture | undefined {
   const parsed = parseWorkspaceSpec(object.spec ?? {})
   return parsed.ok ? pictureOf(object.metadata.name, parsed.spec) : undefined
 }

@@ -1,10 +1,11 @@
 import type { SlotInUse } from '../../queue/queue-picture.ts'
+import { shortDuration } from '../../table.ts'
 import type { Row, UiKind } from '../rows.ts'
 import { countsText } from './list-view.tsx'
 import type { PageStore } from './page-store.ts'
 import { Note, Progress, RowBadge, useNow } from './parts.tsx'
 import { type Column, RowTable } from './row-table.tsx'
-import { agoOf, durationOf, isMatch, wordsOf } from './states.ts'
+import { agoOf, isMatch, wordsOf } from './states.ts'
 
 interface QueueViewProps {
   readonly store: PageStore
@@ -59,7 +60,7 @@ function Slot({ slot, now, onOpen }: SlotProps) {
     ...(since === undefined ? [] : [`for ${agoOf(since, now)}`]),
     ...((attempt ?? 1) > 1 ? [`attempt ${attempt}`] : []),
     ...(percentPerMinute === undefined ? [] : [`${percentPerMinute} % a minute`]),
-    ...(secondsLeft === undefined ? [] : [`${durationOf(secondsLeft * 1_000)} left`]),
+    ...(secondsLeft === undefined ? [] : [`${shortDuration(secondsLeft * 1_000)} left`]),
   ]
   return (
     <button type="button" class="slot" onClick={() => onOpen('images', image)}>

@@ -1,3 +1,4 @@
+import { shortDuration } from '../../table.ts'
 import type { Row } from '../rows.ts'
 
 /** How something is, in one of five ways. Each has a colour, a sign and a word, so that nobody needs the colour. */
@@ -36,21 +37,9 @@ export function wordFor({ phase, isOff }: Pick<Row, 'phase' | 'isOff'>): string 
   return isOff === true && phase === 'Ready' ? 'Off' : phase
 }
 
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const
-
 /** Returns how long ago a time is, or how far ahead, in the largest unit that fits: `3d`. Empty without a time. */
 export function agoOf(time: string | undefined, now: number): string {
-  return time === undefined ? '' : durationOf(Math.abs(now - Date.parse(time)))
-}
-
-export function durationOf(ms: number): string {
-  const [unit, size] = UNITS.find(([, one]) => ms >= one) ?? ['s', 1_000]
-  return `${Math.floor(ms / size)}${unit}`
+  return time === undefined ? '' : shortDuration(Math.abs(now - Date.parse(time)))
 }
 
 /** Reports whether a row has all words of a filter, in its name, namespace, phase, reason, message or labels. */
