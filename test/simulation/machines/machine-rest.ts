@@ -1,4 +1,4 @@
-import { vmChildNames } from '@open-terrain/constructs/operator'
+import { ROOT_DISK, vmChildNames } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -118,8 +118,13 @@ export class MachineRest implements Rest {
 
 /** Returns the reason of a machine that has run, and has lost its disk: only a person can decide to begin with another one. */
 export function lossOf(world: World, { metadata: { name, namespace }, status }: Machine): string | undefined {
-  // KubeVirt restores a disk to a claim of another name, and the one before may go.
-  const disk = status?.restoredClaim ?? status?.clone?.name ?? vmChildNames(name).clone
+  const names = vmChildNames(name)
+  const clone = status?.clone?.name ?? names.clone
+  // KubeVirt restores a disk to a claim of another name, and the one before may go. That claim goes with KubeVirt's machine: the next one begins with the disk from before.
+  const kubevirt = find<KubeVirtMachine>(world, KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: names.machine })
+  const root = kubevirt?.spec.template.spec.volumes?.find((volume) => volume.name === ROOT_DISK)
+  const isOfClone = root?.dataVolume?.name === clone
+  const disk = isOfClone ? clone : (status?.restoredClaim ?? clone)
   const claim = find(world, PERSISTENT_VOLUME_CLAIM, { namespace, name: disk })
   if (status?.bootedAt === undefined) return undefined
   if (claim === undefined) return 'DiskLost'

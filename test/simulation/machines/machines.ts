@@ -11,6 +11,7 @@ import {
 import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE } from '../../harness/kinds.ts'
+import { isEnd } from '../chronicle.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
 import * as objects from '../objects.ts'
 import { isPeoplesPartKept } from '../oracle/foreign.ts'
@@ -82,6 +83,11 @@ export class Machines implements Kind {
     if (resource === VIRTUAL_MACHINE_INSTANCE) {
       const machine = this.#traces.kubevirt.get(controllerOf(object)?.uid ?? '')?.object
       return type !== 'ADDED' && machine !== undefined && this.#isOfOneMachine([machine])
+    }
+    // KubeVirt's machine owns the disks that KubeVirt has restored. A reset deletes the one that it replaces.
+    if (resource === PERSISTENT_VOLUME_CLAIM && isEnd(commit)) {
+      const machine = this.#traces.kubevirt.get(controllerOf(object)?.uid ?? '')?.object
+      if (machine !== undefined && this.#isOfOneMachine([machine])) return true
     }
     const isOfKind = [DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, SECRET, KUBEVIRT_VIRTUAL_MACHINE].includes(resource)
     return isOfKind && this.#isOfOneMachine([object, commit.before ?? object])

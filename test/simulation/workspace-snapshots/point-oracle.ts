@@ -2,11 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf } from '../../../operator/kube/kube-object.ts'
-import {
-  VIRTUAL_MACHINE_RESTORE,
-  VIRTUAL_MACHINE_SNAPSHOT,
-  VOLUME_SNAPSHOT,
-} from '../../../operator/kube/resource-types.ts'
+import { VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from '../../harness/kinds.ts'
 import { isOperator } from '../chronicle.ts'
@@ -39,8 +35,8 @@ export class PointOracle extends WitnessOracle<World> {
     if (commit.resource.kind === WORKSPACE_SNAPSHOT.kind && metadata.uid !== undefined)
       this.#seen.set(metadata.uid, commit.object as WorkspaceSnapshot)
     if (!isOperator(commit.actor)) return
-    const isRestore = commit.resource.kind === VIRTUAL_MACHINE_RESTORE.kind
-    if (commit.type === 'ADDED' && !isRestore) this.#checkSnapshot(commit)
+    const isSnapshot = POINT_CHILDREN.some(({ kind }) => kind === commit.resource.kind)
+    if (commit.type === 'ADDED' && isSnapshot) this.#checkSnapshot(commit)
     if (commit.type === 'MODIFIED' && commit.resource.kind === WORKSPACE_SNAPSHOT.kind) this.#checkStatus(commit)
   }
 

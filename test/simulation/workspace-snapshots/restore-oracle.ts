@@ -369,18 +369,19 @@ function namesIn(restore: Restore | undefined): [machine: string, restore: strin
   return (restore?.members ?? []).map(({ name, restore: of }) => [name, of])
 }
 
-/** Returns where a restore and its machines do not go together. */
-function contradictionsIn({ phase, members = [], endTime, message }: Restore): string[] {
-  const open = members.filter((one) => one.phase === 'Pending' || one.phase === 'InProgress')
-  const failed = members.filter((one) => one.phase === 'Failed')
+/** Returns where a restore, and its machines and volumes, do not go together. */
+function contradictionsIn({ phase, members = [], volumes = [], endTime, message }: Restore): string[] {
+  const parts = [...members, ...volumes]
+  const open = parts.filter((one) => one.phase === 'Pending' || one.phase === 'InProgress')
+  const failed = parts.filter((one) => one.phase === 'Failed')
   const isOver = phase !== 'InProgress'
   const wrong = [
-    ...(isOver && open.length > 0 ? ['some machines are not done'] : []),
-    ...(!isOver && open.length === 0 ? ['all machines are done'] : []),
-    ...(phase === 'Succeeded' && failed.length > 0 ? ['some machines are not restored'] : []),
-    ...(phase === 'Failed' && failed.length === 0 ? ['no machine has failed'] : []),
+    ...(isOver && open.length > 0 ? ['some of it is not done'] : []),
+    ...(!isOver && open.length === 0 ? ['all of it is done'] : []),
+    ...(phase === 'Succeeded' && failed.length > 0 ? ['some of it is not restored'] : []),
+    ...(phase === 'Failed' && failed.length === 0 ? ['nothing has failed'] : []),
     ...(isOver === (endTime === undefined) ? [`its end is ${endTime}`] : []),
-    ...(phase === 'Refused' && members.length > 0 ? ['it has machines'] : []),
+    ...(phase === 'Refused' && parts.length > 0 ? ['it has parts'] : []),
     ...(phase === 'Refused' && !message.startsWith('nothing was restored: ') ? [message] : []),
     ...(phase === 'Failed' && failed.some(({ name }) => !message.includes(name)) ? [`it says: ${message}`] : []),
   ]

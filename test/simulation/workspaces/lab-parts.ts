@@ -1,4 +1,11 @@
-import { ansibleName, claimName, networkNames, persistentVolumeName } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import {
+  ansibleName,
+  claimName,
+  networkNames,
+  persistentVolumeName,
+  volumeClaimsIn,
+} from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import * as types from '../../../operator/kube/resource-types.ts'
@@ -45,19 +52,21 @@ export function imagesOf({
 }
 
 /** Returns what a workspace must have, as `Kind name`, by the design's rules for names, and what it may have: also what is not deployed. */
-export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: boolean) {
+export function wantedParts({ metadata: { name, annotations }, spec }: Workspace, isLocal: boolean) {
   const { vms = [], containerClusters = [], networks = [], volumes = [], services = [], secrets = [] } = spec
   const deployed = <T extends { readonly ignoreOnDeploy?: boolean }>(all: readonly T[]) =>
     all.filter(({ ignoreOnDeploy }) => ignoreOnDeploy !== true)
   const hostsOf = (one: (typeof containerClusters)[number]) =>
     spec.names === 'hosts' && (one.interfaces ?? []).length > 0 ? [`ConfigMap ${one.name}-hosts`] : []
+  const restored = volumeClaimsIn(annotations?.[ANNOTATIONS.volumeClaims])
+  const claimOf = (volume: string) => restored.get(claimName(volume))?.claim ?? claimName(volume)
   const must = [
     `Namespace ${name}`,
     ...networks.flatMap((one) => {
       const names = networkNames(one.name)
       return [names.machines, names.pods].map((own) => `NetworkAttachmentDefinition ${own}`)
     }),
-    ...volumes.map((one) => `PersistentVolumeClaim ${claimName(one.name)}`),
+    ...volumes.map((one) => `PersistentVolumeClaim ${claimOf(one.name)}`),
     ...(isLocal ? volumes.map((one) => `PersistentVolume ${persistentVolumeName(name, one.name)}`) : []),
     ...secrets.map((one) => `Secret ${one.name}`),
     `ConfigMap ${ansibleName(name)}`,
@@ -66,6 +75,8 @@ export function wantedParts({ metadata: { name }, spec }: Workspace, isLocal: bo
     ...services.map((one) => `Service ${one.name}`),
   ]
   const may = [
+    // The claim from before a restore stays for a while.
+    ...[...restored.values()].map(({ replaced }) => `PersistentVolumeClaim ${replaced}`),
     `ConfigMap ${name}-plays`,
     ...containerClusters.flatMap((one) => [...hostsOf(one), `Deployment ${one.name}`]),
     ...vms.map((one) => `VirtualMachine ${one.name}`),
