@@ -70,7 +70,8 @@ async function counters(operators: readonly OperatorInProcess[]): Promise<object
   const attempts: Record<string, number> = {}
   for (const { name, labels, value } of samples) {
     const key = `${labels['result']} ${labels['reason']}`
-    if (name === 'ot_sync_attempts_total') attempts[key] = (attempts[key] ?? 0) + value
+    // Each reason has a series from the start.
+    if (name === 'ot_sync_attempts_total' && value > 0) attempts[key] = (attempts[key] ?? 0) + value
   }
   return {
     started: sumOf(samples, 'ot_sync_started_total'),
