@@ -55,8 +55,8 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   // Opens the page of `ot ui` in a browser.
   ui: {
     folders: ['test/ui'],
+    ...ON_EVERY_CORE,
     globalSetup: ['test/setup/browser.ts'],
-    maxWorkers: 1,
   },
   // Makes network namespaces, where it may.
   'lab-networks': {
