@@ -6,7 +6,9 @@ import type { KubeObject, ObjectKey } from '../../operator/kube/kube-object.ts'
 import { EVENT } from '../../operator/kube/resource-types.ts'
 import { pictureOf } from '../picture/lab-picture.ts'
 import type { LabPicture } from '../picture/picture.ts'
+import type { ClusterChoice } from '../surroundings.ts'
 import { explain } from '../why/show-why.ts'
+import { toPaste } from '../why/to-paste.ts'
 import { type AnyCondition, rowOf, type SeenObject, TYPES } from './row-of.ts'
 import type { Story, StoryComponent, StoryMoment, UiKind } from './rows.ts'
 
@@ -30,6 +32,7 @@ interface StoryOf {
   readonly kind: UiKind
   readonly key: ObjectKey
   readonly operatorNamespace: string
+  readonly cluster?: ClusterChoice | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -37,13 +40,13 @@ interface StoryOf {
 /** Reads what an object says of itself, and what Events say of it. Undefined: it does not exist. Throws ApiError. */
 export async function storyOf(
   client: KubeClient,
-  { kind, key, operatorNamespace, now }: StoryOf,
+  { kind, key, operatorNamespace, cluster, now }: StoryOf,
 ): Promise<Story | undefined> {
   const object = (await find(client, TYPES[kind], key)) as SeenObject | undefined
   if (object === undefined) return undefined
   const [events, explanation] = await Promise.all([
     eventsOf(client, object),
-    explain(client, object, operatorNamespace, now),
+    explain(client, object, { operatorNamespace, now, cluster }),
   ])
   const conditions = object.status?.conditions ?? []
   const moments = [
@@ -64,7 +67,7 @@ export async function storyOf(
     noEvents: typeof events === 'string' ? events : undefined,
     explanation,
     picture: kind === 'labs' ? pictureOfLab(object) : undefined,
-    commands: commandsFor(kind, key),
+    commands: toPaste(commandsFor(kind, key), cluster),
     components: componentsOf(object),
   }
 }

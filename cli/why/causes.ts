@@ -1,7 +1,9 @@
 import type { ReasonHelp } from '@open-terrain/constructs/operator'
+import type { ClusterChoice } from '../surroundings.ts'
 import { isQuiet } from './quiet.ts'
-import { remedyCommands, toPaste } from './remedies.ts'
+import { remedyCommands } from './remedies.ts'
 import { helpOf, type Note, type StoryLink, type Subject } from './story.ts'
+import { toPaste } from './to-paste.ts'
 import { toldCommands } from './told-commands.ts'
 
 /** What a chain ends at, with what to do about it. */
@@ -30,6 +32,7 @@ interface Place {
   readonly operatorNamespace: string
   /** Workspace that the first link is part of. */
   readonly lab?: string | undefined
+  readonly cluster?: ClusterChoice | undefined
 }
 
 /** Returns what the chain from a link ends at, once each. What nobody can look at ends it too. */
@@ -52,10 +55,10 @@ function rootsOf(link: StoryLink, ancestors: readonly StoryLink[]): readonly (re
   return further.length > 0 || isToldBefore ? further : [path]
 }
 
-function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place): Cause {
+function causeAt(path: readonly StoryLink[], { operatorNamespace, lab, cluster }: Place): Cause {
   const [link] = path as readonly [StoryLink, ...StoryLink[]]
   const whole = labOfSecrets(path)
-  if (whole !== undefined) return causeAt([whole], { operatorNamespace })
+  if (whole !== undefined) return causeAt([whole], { operatorNamespace, cluster })
   // A neighbour's object has no remedy. That of the object which waits for it has.
   const at = path.findIndex(({ help, commands }) => help !== undefined || commands !== undefined)
   const told = path[at] ?? link
@@ -72,7 +75,7 @@ function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place):
     ...{ phase: link.phase, reason: link.reason, message: link.message ?? told.message },
     ...{ meaning: told.help?.meaning, remedy: told.help?.remedy },
     isQuiet: told.help !== undefined && isQuiet(told.help),
-    commands: toPaste(told.commands ?? remedyCommands(told.help, said ?? [], place)),
+    commands: toPaste(told.commands ?? remedyCommands(told.help, said ?? [], place), cluster),
   }
 }
 
@@ -97,7 +100,7 @@ export function notesAlong(first: StoryLink, place: Place): readonly Warning[] {
       const help: ReasonHelp | undefined = helpOf(link.about.kind, note.reason)
       const said = toldCommands({ ...note, about: link.about })
       const here = { ...place, subject: link.about, looked: link.about }
-      const commands = toPaste(remedyCommands(help, said, here))
+      const commands = toPaste(remedyCommands(help, said, here), place.cluster)
       const { about } = link
       const warning = { ...note, about, remedy: help?.remedy, isQuiet: help !== undefined && isQuiet(help), commands }
       warnings.set(JSON.stringify([note.reason, note.message]), warning)

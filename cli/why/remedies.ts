@@ -42,22 +42,6 @@ export function remedyCommands(
   return all.length > 0 || isQuiet(help) ? all : [describe(place.looked)]
 }
 
-/** What a command looks like that destroys something, and what to say before it. */
-const LOSSES: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:rebuild|reset)-requested-at=/, '# loses what is on its disk'],
-  [/^kubectl .*\bdelete secret\b/, '# loses the values that it has'],
-  [/^kubectl .*\bdelete (?:pod|deployment)\b/, '# ends what runs in it'],
-  [/^kubectl .*\bdelete\b/, '# loses what is on it'],
-]
-
-/** Returns the lines to paste: before each command that destroys something, one that says so. One behind it would be part of the command in zsh. */
-export function toPaste(commands: readonly string[]): readonly string[] {
-  return commands.flatMap((command) => {
-    const loss = LOSSES.find(([destroys]) => destroys.test(command))?.[1]
-    return loss === undefined ? [command] : [loss, command]
-  })
-}
-
 /** Returns what follows `kubectl` or `virtctl` in a remedy of the catalogue, to the end of its part of the sentence. */
 function commandsIn(text: string): string[] {
   return text
