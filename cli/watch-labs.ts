@@ -19,11 +19,9 @@ export async function watchLabs(
   const signal = AbortSignal.any([interrupted, ended.signal])
   const wanted = new Set(names)
   let labs: readonly Lab[] | undefined
-  const shown = redraw(
-    surroundings,
-    () => labs && { text: labsText(labs, output, clock.now()), content: labsText(labs, 'json', clock.now()) },
-    signal,
-  )
+  let version = 0
+  const take = () => labs && { text: labsText(labs, output, clock.now()), content: labsText(labs, 'json', clock.now()) }
+  const shown = redraw(surroundings, { version: () => version, take }, signal)
   try {
     await follow({
       ...{ client, clock, signal, type: workspace, project: leanLab },
@@ -31,6 +29,7 @@ export async function watchLabs(
       onChange: (all) => {
         const chosen = [...all.values()].filter(({ metadata }) => wanted.size === 0 || wanted.has(metadata.name))
         labs = chosen.toSorted((one, other) => compareTexts(one.metadata.name, other.metadata.name))
+        version++
       },
     })
   } finally {

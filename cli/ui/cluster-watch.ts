@@ -6,7 +6,7 @@ import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector, type ReflectorOptions } from '../../operator/runtime/reflector.ts'
 import { type Change, Store, type Stored } from '../../operator/runtime/store.ts'
-import { queuePicture } from '../queue/queue-picture.ts'
+import { slotsInUse } from '../queue/queue-picture.ts'
 import { type LedgerSeen, ledgerIn, unseenLedger } from '../queue/show-queue.ts'
 import { type KeptRow, keptOf, TYPES } from './row-of.ts'
 import { type KindUpdate, type Row, type SlotsUpdate, UI_KINDS, type UiKind, type Update } from './rows.ts'
@@ -154,8 +154,8 @@ export class ClusterWatch {
   #slots(): SlotsUpdate {
     const images = [...this.#followed.images.source.store.values()].flatMap(({ inQueue }) => inQueue ?? [])
     const { ledger, unseen } = this.#ledgerSeen()
-    const { limit, slots, heldUp } = queuePicture({ images, ledger, isWhole: true }, this.#options.clock.now())
-    return { limit, slots, heldUp, unseen }
+    const slots = slotsInUse({ images, ledger, isWhole: true }, this.#options.clock.now())
+    return { limit: ledger?.limit, slots, unseen }
   }
 
   #ledgerSeen(): LedgerSeen {

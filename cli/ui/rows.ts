@@ -1,7 +1,7 @@
 // What the page knows of objects: the server sends these, and the page shows them.
 
 import type { LabPicture } from '../picture/picture.ts'
-import type { HeldUp, SlotInUse } from '../queue/queue-picture.ts'
+import type { SlotInUse } from '../queue/queue-picture.ts'
 import type { Explanation } from '../why/why-text.ts'
 
 /** Kinds of objects that the page shows, each with what people call them there. */
@@ -43,6 +43,8 @@ export interface Row {
   // Images
   /** Place in the queue; 1 is next. */
   readonly place?: number | undefined
+  /** It waits for something else than a slot, and holds up nobody. */
+  readonly isHeldUp?: boolean | undefined
   /** `42.0%`. */
   readonly progress?: string | undefined
   readonly attempt?: number | undefined
@@ -59,8 +61,6 @@ export interface SlotsUpdate {
   /** Downloads at a time. Absent: not known. */
   readonly limit?: number | undefined
   readonly slots: readonly SlotInUse[]
-  /** Images that wait for something else than a slot, and hold up nobody. */
-  readonly heldUp: readonly HeldUp[]
   /** Why the limit is not known. */
   readonly unseen?: string | undefined
 }
