@@ -1,7 +1,7 @@
 import { workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { type Lab, type LabChoice, leanLab } from './labs.ts'
+import { checkChoice, type Lab, type LabChoice, leanLab } from './labs.ts'
 import { follow } from './live/follow.ts'
 import { redraw } from './live/redraw.ts'
 import { labsText, type Output } from './show-labs.ts'
@@ -15,6 +15,7 @@ export async function watchLabs(
   interrupted: AbortSignal,
 ): Promise<void> {
   const { client, clock } = surroundings
+  checkChoice({ names, ...(selector !== undefined && { selector }), all: names.length === 0 && selector === undefined })
   const ended = new AbortController()
   const signal = AbortSignal.any([interrupted, ended.signal])
   const wanted = new Set(names)

@@ -68,6 +68,17 @@ describe('what the page is told', () => {
     expect(JSON.stringify(lastOf())).not.toContain('held-2')
   })
 
+  it.each([
+    [403, 'configmaps is forbidden: User "x"', 'needs watch of configmaps in sync-operator'],
+    [500, 'etcd has no leader', 'etcd has no leader'],
+  ])('is why the ledger cannot be read: %s', async (status, message, told) => {
+    client.before = ({ kind }) => {
+      if (kind === 'ConfigMap') throw apiError(status === 403 ? 'Rejected' : 'Unavailable', { status, message })
+    }
+    const watch = await started()
+    expect(watch.everything().slots?.unseen).toContain(told)
+  })
+
   it('is why a kind cannot be read, until it can', async () => {
     let isForbidden = true
     client.before = ({ kind }) => {

@@ -17,6 +17,9 @@ const TOGETHER_MS = 250
 /** How soon a problem is looked at again: nothing else may show that it is over. */
 const PROBLEM_MS = 2_000
 
+/** How the API server says that a right is missing. */
+const FORBIDDEN = /\bforbidden\b/i
+
 interface ClusterWatchOptions {
   readonly client: KubeClient
   readonly clock: Clock
@@ -160,7 +163,9 @@ export class ClusterWatch {
 
   #ledgerSeen(): LedgerSeen {
     const { operatorNamespace } = this.#options
-    if (this.#problemOf(this.#ledger) !== undefined) return { unseen: unseenLedger(operatorNamespace, 'watch') }
+    const problem = this.#problemOf(this.#ledger)
+    if (problem !== undefined)
+      return { unseen: FORBIDDEN.test(problem) ? unseenLedger(operatorNamespace, 'watch') : problem }
     const [ledger] = this.#ledger.store.values()
     return this.#ledger.isListed ? ledgerIn(ledger) : {}
   }

@@ -88,19 +88,19 @@ export function rowOf(kind: UiKind, object: SeenObject): Row {
     message,
     since: conditionOf('Ready')?.lastTransitionTime,
     createdAt: creationTimestamp,
+    labels: metadata.labels,
     ...(observedGeneration !== undefined && observedGeneration !== generation && { isStale: true }),
     ...(upToDate?.status === 'False' && { outdatedReason: upToDate.reason }),
-    ...(kind === 'labs' ? labFields(metadata, spec, status) : {}),
+    ...(kind === 'labs' ? labFields(spec, status) : {}),
     ...(kind === 'images' ? { ...imageFields(status), ...(isHeldUp(imageInQueue(object)) && { isHeldUp: true }) } : {}),
     ...(kind === 'syncs' ? { ready: status.ready } : {}),
   }
 }
 
-function labFields(metadata: ObjectMeta, spec: SeenObject['spec'], status: AnyStatus): Partial<Row> {
+function labFields(spec: SeenObject['spec'], status: AnyStatus): Partial<Row> {
   const { ready, counts, outdated, waitingFor, expiresAt, warnings, reason, namespace: ownNamespace } = status
   return {
     ownNamespace,
-    labels: metadata.labels,
     ready,
     outdated,
     waitingFor,

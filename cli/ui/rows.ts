@@ -21,6 +21,7 @@ export interface Row {
   /** When condition Ready last changed. */
   readonly since?: string | undefined
   readonly createdAt?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** The status is of an earlier spec. */
   readonly isStale?: boolean | undefined
   /** Why it is not up to date, as its condition UpToDate says; absent if it is. */
@@ -29,7 +30,6 @@ export interface Row {
   // Labs
   /** Namespace that everything of it is in. */
   readonly ownNamespace?: string | undefined
-  readonly labels?: Readonly<Record<string, string>> | undefined
   /** `3/7`. */
   readonly ready?: string | undefined
   readonly failed?: number | undefined
@@ -94,6 +94,8 @@ export interface Story {
   readonly timeline: readonly StoryMoment[]
   /** Why Events are missing from the timeline: the caller may not list them. */
   readonly noEvents?: string | undefined
+  /** There are more Events than the timeline has. */
+  readonly hasMoreEvents?: boolean | undefined
   /** Why it is as it is, as `ot why` says it. */
   readonly explanation: Explanation
   /** Of a lab whose spec is valid. */

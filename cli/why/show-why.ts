@@ -69,7 +69,7 @@ export async function explain(
     chain,
     causes: causesOf(chain, place),
     warnings: notesAlong(chain, place),
-    events: chain.isWell ? [] : await warningsAbout(chain, reader),
+    ...(chain.isWell ? { events: [] } : await warningsAbout(chain, reader)),
   }
 }
 

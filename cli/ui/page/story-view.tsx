@@ -210,10 +210,17 @@ function Components({ story }: { readonly story: Story }) {
   )
 }
 
-function Timeline({ story: { timeline, noEvents }, now }: { readonly story: Story; readonly now: number }) {
+function Timeline({
+  story: { timeline, noEvents, hasMoreEvents },
+  now,
+}: {
+  readonly story: Story
+  readonly now: number
+}) {
   return (
     <Section title="Timeline">
       {noEvents !== undefined && <p class="faint">Events cannot be shown: {noEvents}</p>}
+      {hasMoreEvents === true && <p class="faint">There are more Events than these: see kubectl describe.</p>}
       <ol class="timeline">
         {timeline.map(({ at, from, isWarning, title, text, count }, index) => (
           <li key={`${at} ${from} ${title} ${index}`} class={isWarning ? 'warning' : ''}>
