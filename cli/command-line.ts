@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { ExitCode } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { ClusterChoice, Surroundings } from './surroundings.ts'
 
 /** What a command is given when it is defined. */
 export interface CommandLine extends Surroundings {
@@ -11,8 +11,10 @@ export interface CommandLine extends Surroundings {
   readonly offline: (work: () => Promise<ExitCode>) => Promise<void>
 }
 
-/** What the kubeconfig says beside the cluster. */
+/** What the command line and the kubeconfig say beside the cluster. */
 export interface ClusterContext {
+  /** How the command line names the cluster: commands to paste have to name the same one. */
+  readonly cluster: ClusterChoice
   /** Namespace of those who name none. */
   readonly namespace: string
   readonly readPath: ((path: string) => Promise<string>) | undefined

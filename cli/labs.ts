@@ -70,7 +70,8 @@ export async function patchObject(
   }
 }
 
-function checkChoice({ names, selector, all }: LabChoice): void {
+/** Throws a CommandError unless labs are named, selected, or all of them taken: one of the three. */
+export function checkChoice({ names, selector, all }: LabChoice): void {
   const given = [names.length > 0, selector !== undefined, all === true].filter(Boolean).length
   if (given === 1) return
   throw new CommandError('usage', 'name labs, or select them with -l, or take --all of them: one of the three')

@@ -4,6 +4,7 @@ import type { CommandDefinition, CommandLine } from './command-line.ts'
 import { COMMANDS } from './commands.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
+import { shown } from './table.ts'
 
 /**
  * Runs one command line, without the name of the program. Returns how the process is to end ({@link EXIT_CODES}). Everything that goes wrong is told in one
@@ -24,9 +25,10 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
     .showHelpAfterError('(ot --help lists the commands)')
     .addHelpText('after', `\n${endings()}`)
   const connected: CommandLine['connected'] = async (work) => {
-    const { client, namespace = 'default', readPath, close } = await surroundings.connect(program.opts<ClusterChoice>())
+    const cluster = program.opts<ClusterChoice>()
+    const { client, namespace = 'default', readPath, close } = await surroundings.connect(cluster)
     try {
-      code = await work(client, { namespace, readPath })
+      code = await work(client, { cluster, namespace, readPath })
     } finally {
       await close()
     }
@@ -50,7 +52,8 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   } catch (error) {
     // It has been told already. Help is no error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage
-    tell(`ot: ${messageOf(error)}\n`)
+    // The API server may quote what others have written.
+    tell(`ot: ${shown(messageOf(error))}\n`)
     return error instanceof CommandError ? error.code : EXIT_CODES.failed
   }
 }

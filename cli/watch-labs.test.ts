@@ -30,3 +30,9 @@ it('ot labs -w shows each change of a class, and of no other one', async () => {
   await ot.client.clock.advance(1_000)
   expect([await done, ot.told]).toEqual([EXIT_CODES.done, ''])
 })
+
+it('ot labs -w takes one choice, as without -w', async () => {
+  const ot = new OtRunner()
+  expect(await ot.run('labs', 'lab-1', '-l', 'course=net-1', '-w')).toBe(EXIT_CODES.usage)
+  expect(ot.told).toBe('ot: name labs, or select them with -l, or take --all of them: one of the three\n')
+})

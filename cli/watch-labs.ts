@@ -1,7 +1,7 @@
 import { workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { type Lab, type LabChoice, leanLab } from './labs.ts'
+import { checkChoice, type Lab, type LabChoice, leanLab } from './labs.ts'
 import { follow } from './live/follow.ts'
 import { redraw } from './live/redraw.ts'
 import { labsText, type Output } from './show-labs.ts'
@@ -15,15 +15,14 @@ export async function watchLabs(
   interrupted: AbortSignal,
 ): Promise<void> {
   const { client, clock } = surroundings
+  checkChoice({ names, ...(selector !== undefined && { selector }), all: names.length === 0 && selector === undefined })
   const ended = new AbortController()
   const signal = AbortSignal.any([interrupted, ended.signal])
   const wanted = new Set(names)
   let labs: readonly Lab[] | undefined
-  const shown = redraw(
-    surroundings,
-    () => labs && { text: labsText(labs, output, clock.now()), content: labsText(labs, 'json', clock.now()) },
-    signal,
-  )
+  let version = 0
+  const take = () => labs && { text: labsText(labs, output, clock.now()), content: labsText(labs, 'json', clock.now()) }
+  const shown = redraw(surroundings, { version: () => version, take }, signal)
   try {
     await follow({
       ...{ client, clock, signal, type: workspace, project: leanLab },
@@ -31,6 +30,7 @@ export async function watchLabs(
       onChange: (all) => {
         const chosen = [...all.values()].filter(({ metadata }) => wanted.size === 0 || wanted.has(metadata.name))
         labs = chosen.toSorted((one, other) => compareTexts(one.metadata.name, other.metadata.name))
+        version++
       },
     })
   } finally {

@@ -14,7 +14,9 @@ export const defineUi: CommandDefinition = (command, surroundings) => {
     .addOption(operatorNamespaceOption())
     .addHelpText('after', '\nExamples:\n  ot ui\n  ot ui --context staging --port 8300')
     .action((flags: UiFlags) =>
-      surroundings.connected((client) => showUi({ ...surroundings, client }, flags, untilInterrupted(surroundings))),
+      surroundings.connected((client, { cluster }) =>
+        showUi({ ...surroundings, client }, { ...flags, cluster }, untilInterrupted(surroundings)),
+      ),
     )
 }
 

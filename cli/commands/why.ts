@@ -21,8 +21,9 @@ export const defineWhy: CommandDefinition = (command, { connected, print, clock 
         '\n\nExamples:\n  ot why lab-035\n  ot why otvm/router -n lab-035\n  ot why vmdi kali',
     )
     .action((object: string, name: string | undefined, flags: WhyFlags) =>
-      connected(async (client) => {
-        print(await showWhy(client, { ...flags, words: name === undefined ? [object] : [object, name] }, clock.now()))
+      connected(async (client, { cluster }) => {
+        const words = name === undefined ? [object] : [object, name]
+        print(await showWhy(client, { ...flags, words, cluster }, clock.now()))
         return EXIT_CODES.done
       }),
     )

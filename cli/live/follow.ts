@@ -3,9 +3,10 @@ import { isApiError } from '../../operator/kube/api-error.ts'
 import type { KubeClient, Selection, WatchEvent } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { listPages } from '../../operator/kube/list-all.ts'
+import { timedWatch } from '../../operator/runtime/timed-watch.ts'
 
-/** Seconds after which a watch begins anew: a connection that died without a word is noticed by then. */
-const WATCH_SECONDS = 290
+/** Least time between two watches: a server may end each one at once, or know no version of the last list any more. */
+const HASTY_MS = 1_000
 /** How long to wait after an answer that may be better next time. */
 const RETRY_MS = 2_000
 
@@ -23,13 +24,14 @@ export interface Followed<T> {
 }
 
 /**
- * Lists objects, and follows their changes by a watch, until it is aborted. A connection that breaks is made again. Throws ApiError where that cannot
+ * Lists objects, and follows their changes by a watch, until it is aborted. A connection that breaks, or is silent for a minute, is made again. Throws ApiError where that cannot
  * help: a right is missing, or the first list has failed.
  */
 export async function follow<T>(followed: Followed<T>): Promise<void> {
   const { clock, signal } = followed
   const mirror = new Mirrored(followed)
   while (!signal.aborted) {
+    const beganAt = clock.monotonic()
     try {
       await mirror.run()
     } catch (error) {
@@ -39,6 +41,8 @@ export async function follow<T>(followed: Followed<T>): Promise<void> {
         await sleep(clock, RETRY_MS, signal).catch(() => undefined)
       else throw error
     }
+    const early = HASTY_MS - (clock.monotonic() - beganAt)
+    if (early > 0) await sleep(clock, early, signal).catch(() => undefined)
   }
 }
 
@@ -61,10 +65,11 @@ class Mirrored<T> {
 
   /** Returns when the API server ends the watch. Throws ApiError. */
   async run(): Promise<void> {
-    const { client, type, selection, signal, onChange } = this.#followed
+    const { client, clock, type, selection, signal, onChange } = this.#followed
     const resourceVersion = this.#version ?? (await this.#list())
-    const options = { ...selection, signal, timeoutSeconds: WATCH_SECONDS, resourceVersion }
-    for await (const event of client.watch(type, options)) {
+    const options = { client, clock, random: Math.random, type, ...(selection !== undefined && { selection }) }
+    // It ends by itself where a connection has died without a word.
+    for await (const event of timedWatch(options, resourceVersion, signal)) {
       if (event.type === 'BOOKMARK') {
         this.#version = event.resourceVersion
         continue

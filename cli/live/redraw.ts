@@ -18,19 +18,26 @@ export interface Frame {
   readonly content: string
 }
 
+/** What may have changed since it was shown. Nothing is computed while it has not: there may be ten thousand objects. */
+export interface Watched {
+  /** Returns how often it has changed. */
+  readonly version: () => number
+  /** Returns what there is to show now; undefined while nothing is known. */
+  readonly take: () => Frame | undefined
+}
+
 /**
  * Shows frames until it is aborted: on a terminal in one place, otherwise one after another, each one when something has changed.
- * @param take returns what there is to show now; undefined while nothing is known
  */
 export async function redraw(
   { clock, print, screen }: Pick<Surroundings, 'clock' | 'print' | 'screen'>,
-  take: () => Frame | undefined,
+  { version, take }: Watched,
   signal: AbortSignal,
 ): Promise<void> {
   let shown: string | undefined
   let drawnAt = Number.NEGATIVE_INFINITY
-  const draw = (frame: Frame): void => {
-    const isTick = screen !== undefined && clock.monotonic() - drawnAt >= TICK_MS
+  let taken: number | undefined
+  const draw = (frame: Frame, isTick: boolean): void => {
     if (frame.content === shown && !isTick) return
     const isFirst = shown === undefined
     if (screen === undefined) print(`${isFirst ? '' : '\n'}${frame.text}`)
@@ -39,8 +46,11 @@ export async function redraw(
     drawnAt = clock.monotonic()
   }
   while (!signal.aborted) {
-    const frame = take()
-    if (frame !== undefined) draw(frame)
+    const isTick = screen !== undefined && clock.monotonic() - drawnAt >= TICK_MS
+    const now = version()
+    const frame = isTick || now !== taken ? take() : undefined
+    taken = now
+    if (frame !== undefined) draw(frame, isTick)
     await sleep(clock, APART_MS, signal).catch(() => undefined)
   }
 }

@@ -98,31 +98,16 @@ const PERCENT = /^(\d+(?:\.\d+)?)%$/
 const MINUTE_MS = 60_000
 
 /** Returns what there is to see of the queue. The order is the operator's own. @param now milliseconds since the epoch */
-export function queuePicture({ images, ledger, isWhole }: QueueFacts, now: number): QueuePicture {
-  const all = [...images]
-  const holders = new Map(ledger?.holders.map((holder) => [holder.uid, holder]))
-  const byUid = new Map(all.map((image) => [image.uid, image]))
-  const held = (ledger?.holders ?? []).map((holder): SlotInUse => {
-    const image = byUid.get(holder.uid)
-    return image === undefined
-      ? {
-          image: keyOf(holder),
-          state: isWhole ? 'Gone' : 'Unknown',
-          attempt: holder.attempt,
-          for: waitersOf(undefined),
-        }
-      : slotOf(image, holder.attempt, now)
-  })
-  const others = all.filter(({ uid }) => !holders.has(uid))
-  const downloading = others.filter(({ status }) => status.phase === 'Syncing')
-  const waiting = others.filter(
-    ({ isTerminating, status: { phase = 'Queued' } }) => !isTerminating && phase === 'Queued',
-  )
+export function queuePicture(facts: QueueFacts, now: number): QueuePicture {
+  const { ledger, isWhole } = facts
+  const all = [...facts.images]
+  const holders = new Set(ledger?.holders.map(({ uid }) => uid))
+  const waiting = all.filter((image) => !holders.has(image.uid) && isWaiting(image))
   const inLine = waiting.filter(isInLine).toSorted((one, other) => compareTickets(ticketOf(one), ticketOf(other)))
   const heldUp = waiting.filter((image) => !isInLine(image)).toSorted((one, other) => compareTexts(one.key, other.key))
   return {
     limit: ledger?.limit,
-    slots: [...held, ...downloading.map((image) => slotOf(image, image.status.attempt, now))],
+    slots: slotsInUse({ images: all, ledger, isWhole }, now),
     line: inLine.map((image, at) => ({
       place: isWhole ? at + 1 : image.status.queuePosition,
       image: image.key,
@@ -136,6 +121,33 @@ export function queuePicture({ images, ledger, isWhole }: QueueFacts, now: numbe
     }),
     phases: phasesOf(all),
   }
+}
+
+/** Returns who has the slots: the holders, and then those that still download without one. @param now milliseconds since the epoch */
+export function slotsInUse({ images, ledger, isWhole }: QueueFacts, now: number): readonly SlotInUse[] {
+  const holders = new Map(ledger?.holders.map((holder) => [holder.uid, holder]))
+  const byUid = new Map<string, ImageInQueue>()
+  const others: ImageInQueue[] = []
+  for (const image of images) {
+    if (holders.has(image.uid)) byUid.set(image.uid, image)
+    else if (image.status.phase === 'Syncing') others.push(image)
+  }
+  const held = [...holders.values()].map((holder): SlotInUse => {
+    const image = byUid.get(holder.uid)
+    if (image !== undefined) return slotOf(image, holder.attempt, now)
+    const state = isWhole ? 'Gone' : 'Unknown'
+    return { image: keyOf(holder), state, attempt: holder.attempt, for: waitersOf(undefined) }
+  })
+  return [...held, ...others.map((image) => slotOf(image, image.status.attempt, now))]
+}
+
+/** Reports whether an image waits for something else than a slot, as long as it has none. */
+export function isHeldUp(image: ImageInQueue): boolean {
+  return isWaiting(image) && !isInLine(image)
+}
+
+function isWaiting({ isTerminating, status: { phase = 'Queued' } }: ImageInQueue): boolean {
+  return !isTerminating && phase === 'Queued'
 }
 
 function isInLine({ status: { reason, ticket } }: ImageInQueue): boolean {

@@ -63,6 +63,7 @@ export async function watchQueue(
   const ended = new AbortController()
   const signal = AbortSignal.any([interrupted, ended.signal])
   let images: Images | undefined
+  let version = 0
   let seen = await readLedger(client, operatorNamespace)
   const followed = [
     follow({
@@ -70,6 +71,7 @@ export async function watchQueue(
       ...(namespace !== undefined && { selection: { namespace } }),
       onChange: (all) => {
         images = all
+        version++
       },
     }),
     // Who may read the ledger alone may not be allowed to watch it: then it stays as it was read.
@@ -79,14 +81,17 @@ export async function watchQueue(
           selection: { namespace: operatorNamespace, fieldSelector: `metadata.name=${LEDGER_NAME}` },
           onChange: (all) => {
             seen = ledgerIn(all.values().next().value)
+            version++
           },
         }).catch((error: unknown) => {
           if (!isApiError(error, 'Rejected')) throw error
           seen = { unseen: unseenLedger(operatorNamespace, 'watch') }
+          version++
         })
       : undefined,
   ]
-  const shown = redraw(surroundings, () => images && frameOf(images, seen, options, clock.now()), signal)
+  const take = () => images && frameOf(images, seen, options, clock.now())
+  const shown = redraw(surroundings, { version: () => version, take }, signal)
   try {
     await Promise.all(followed)
   } finally {

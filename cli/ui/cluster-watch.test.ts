@@ -50,6 +50,35 @@ describe('what the page is told', () => {
     expect(lastOf()?.kinds.labs).toMatchObject({ put: [{ key: 'lab-2', phase: 'Failed' }], gone: ['lab-1'] })
   })
 
+  it('is of an image what it waits for, and not again what all others wait for', async () => {
+    const image = (name: string, reason: string) => {
+      const status = { observedGeneration: 1, phase: 'Queued', reason, ticket: '1' }
+      const metadata = { namespace: 'images', name, generation: 1 }
+      client.put({ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', metadata, spec: {}, status } as KubeObject)
+    }
+    for (let at = 0; at < 100; at++) image(`held-${at}`, 'SecretMissing')
+    image('queued', 'Queued')
+    const watch = await started()
+    const rows = watch.everything().kinds.images?.put ?? []
+    expect(rows.filter(({ isHeldUp }) => isHeldUp === true)).toHaveLength(100)
+    expect(rows.find(({ name }) => name === 'queued')?.isHeldUp).toBeUndefined()
+    image('held-1', 'Queued')
+    await client.clock.advance(1_000)
+    expect(lastOf()?.kinds.images?.put.map(({ name, isHeldUp }) => [name, isHeldUp])).toEqual([['held-1', undefined]])
+    expect(JSON.stringify(lastOf())).not.toContain('held-2')
+  })
+
+  it.each([
+    [403, 'configmaps is forbidden: User "x"', 'needs watch of configmaps in sync-operator'],
+    [500, 'etcd has no leader', 'etcd has no leader'],
+  ])('is why the ledger cannot be read: %s', async (status, message, told) => {
+    client.before = ({ kind }) => {
+      if (kind === 'ConfigMap') throw apiError(status === 403 ? 'Rejected' : 'Unavailable', { status, message })
+    }
+    const watch = await started()
+    expect(watch.everything().slots?.unseen).toContain(told)
+  })
+
   it('is why a kind cannot be read, until it can', async () => {
     let isForbidden = true
     client.before = ({ kind }) => {

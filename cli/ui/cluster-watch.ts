@@ -6,7 +6,7 @@ import { CONFIG_MAP } from '../../operator/kube/resource-types.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
 import { Reflector, type ReflectorOptions } from '../../operator/runtime/reflector.ts'
 import { type Change, Store, type Stored } from '../../operator/runtime/store.ts'
-import { queuePicture } from '../queue/queue-picture.ts'
+import { slotsInUse } from '../queue/queue-picture.ts'
 import { type LedgerSeen, ledgerIn, unseenLedger } from '../queue/show-queue.ts'
 import { type KeptRow, keptOf, TYPES } from './row-of.ts'
 import { type KindUpdate, type Row, type SlotsUpdate, UI_KINDS, type UiKind, type Update } from './rows.ts'
@@ -16,6 +16,9 @@ const TOGETHER_MS = 250
 
 /** How soon a problem is looked at again: nothing else may show that it is over. */
 const PROBLEM_MS = 2_000
+
+/** How the API server says that a right is missing. */
+const FORBIDDEN = /\bforbidden\b/i
 
 interface ClusterWatchOptions {
   readonly client: KubeClient
@@ -154,13 +157,15 @@ export class ClusterWatch {
   #slots(): SlotsUpdate {
     const images = [...this.#followed.images.source.store.values()].flatMap(({ inQueue }) => inQueue ?? [])
     const { ledger, unseen } = this.#ledgerSeen()
-    const { limit, slots, heldUp } = queuePicture({ images, ledger, isWhole: true }, this.#options.clock.now())
-    return { limit, slots, heldUp, unseen }
+    const slots = slotsInUse({ images, ledger, isWhole: true }, this.#options.clock.now())
+    return { limit: ledger?.limit, slots, unseen }
   }
 
   #ledgerSeen(): LedgerSeen {
     const { operatorNamespace } = this.#options
-    if (this.#problemOf(this.#ledger) !== undefined) return { unseen: unseenLedger(operatorNamespace, 'watch') }
+    const problem = this.#problemOf(this.#ledger)
+    if (problem !== undefined)
+      return { unseen: FORBIDDEN.test(problem) ? unseenLedger(operatorNamespace, 'watch') : problem }
     const [ledger] = this.#ledger.store.values()
     return this.#ledger.isListed ? ledgerIn(ledger) : {}
   }

@@ -15,7 +15,14 @@ afterEach(async () => {
   await page.close()
 })
 
-async function served(source: Partial<PageSource> = {}): Promise<{ readonly origin: string; readonly cookie: string }> {
+interface Served {
+  readonly origin: string
+  /** Where the page is, with `/` at its end. */
+  readonly base: string
+  readonly cookie: string
+}
+
+async function served(source: Partial<PageSource> = {}): Promise<Served> {
   page = await servePage(
     ASSETS,
     {
@@ -30,9 +37,9 @@ async function served(source: Partial<PageSource> = {}): Promise<{ readonly orig
     },
     0,
   )
-  const { origin } = new URL(page.url)
+  const { origin, pathname } = new URL(page.url)
   const entered = await fetch(page.url, { redirect: 'manual' })
-  return { origin, cookie: (entered.headers.get('set-cookie') ?? '').split(';')[0] ?? '' }
+  return { origin, base: `${origin}${pathname}`, cookie: (entered.headers.get('set-cookie') ?? '').split(';')[0] ?? '' }
 }
 
 /** Asks with a Host of one's own, which `fetch` does not let anybody choose. */
@@ -49,40 +56,52 @@ async function statusWith(url: string, headers: Record<string, string>): Promise
 
 describe('who may ask the server of the page', () => {
   it('lets those in who have the token, and keeps it out of the address', async () => {
-    const { origin, cookie } = await served()
+    const { base, cookie } = await served()
     const entered = await fetch(page.url, { redirect: 'manual' })
-    expect([entered.status, entered.headers.get('location')]).toEqual([303, '/'])
-    expect(entered.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/)
-    const shown = await fetch(origin, { headers: { cookie } })
+    const { pathname } = new URL(base)
+    expect([entered.status, entered.headers.get('location')]).toEqual([303, pathname])
+    expect(entered.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Path=/)
+    const shown = await fetch(base, { headers: { cookie } })
     expect([shown.status, await shown.text()]).toEqual([200, ASSETS.html])
   })
 
-  it.each(['/', '/page.js', '/api/updates', '/api/story?kind=labs&key=a', '/?token=wrong'])(
+  it('is below a path that no other server of this machine knows, and so is its cookie', async () => {
+    const { origin, base, cookie } = await served()
+    const { pathname } = new URL(base)
+    expect(pathname).toMatch(/^\/[-\w]{43}\/$/)
+    const entered = await fetch(page.url, { redirect: 'manual' })
+    expect(entered.headers.get('set-cookie')).toMatch(new RegExp(`; Path=${pathname}$`))
+    expect(page.url).not.toContain(`token=${pathname.slice(1, -1)}`)
+    for (const path of ['/', '/page.js', '/api/updates', pathname.slice(0, -1), `/?token=${cookie.split('=')[1]}`])
+      expect((await fetch(`${origin}${path}`, { headers: { cookie } })).status).toBe(401)
+  })
+
+  it.each(['', 'page.js', 'api/updates', 'api/story?kind=labs&key=a', '?token=wrong'])(
     'shows %s to nobody else',
     async (path) => {
-      const { origin, cookie } = await served()
+      const { base, cookie } = await served()
       const others = ['', 'ot-ui-1=x', `${cookie}x`, cookie.replace(/=.*/, '=')]
-      const answers = await Promise.all(others.map((one) => fetch(`${origin}${path}`, { headers: { cookie: one } })))
+      const answers = await Promise.all(others.map((one) => fetch(`${base}${path}`, { headers: { cookie: one } })))
       expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401])
       expect(await answers[0]?.text()).toBe('open the address that ot ui has printed: it has the token of this page')
     },
   )
 
   it('answers to its own names alone: another host that points to this machine is none', async () => {
-    const { origin, cookie } = await served()
+    const { origin, base, cookie } = await served()
     const { port } = new URL(origin)
     const statuses = await Promise.all(
       [`127.0.0.1:${port}`, `localhost:${port}`, `evil.example:${port}`, '127.0.0.1'].map((host) =>
-        statusWith(origin, { cookie, host }),
+        statusWith(base, { cookie, host }),
       ),
     )
     expect(statuses).toEqual([200, 200, 403, 403])
   })
 
   it('does what the page itself asks for, and no other page', async () => {
-    const { origin, cookie } = await served()
+    const { origin, base, cookie } = await served()
     const post = (headers: Record<string, string>, body: unknown = STOP) =>
-      fetch(`${origin}/api/verbs`, { method: 'POST', headers: { cookie, ...headers }, body: JSON.stringify(body) })
+      fetch(`${base}api/verbs`, { method: 'POST', headers: { cookie, ...headers }, body: JSON.stringify(body) })
     const json = { 'content-type': 'application/json' }
     expect((await post({ ...json, origin: 'http://evil.example' })).status).toBe(403)
     expect((await post({ ...json })).status).toBe(403)
@@ -99,17 +118,17 @@ describe('who may ask the server of the page', () => {
     [{ verb: 'extend', names: ['a'] }, /^byMs must be a number/],
     [null, /^verb must be/],
   ])('refuses %j', async (body, problem) => {
-    const { origin, cookie } = await served()
+    const { origin, base, cookie } = await served()
     const headers = { cookie, origin, 'content-type': 'application/json' }
-    const answer = await fetch(`${origin}/api/verbs`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const answer = await fetch(`${base}api/verbs`, { method: 'POST', headers, body: JSON.stringify(body) })
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(problem)])
     expect(done).toEqual([])
   })
 
   it('lets nothing from elsewhere into the page', async () => {
-    const { origin, cookie } = await served()
-    for (const path of ['/', '/page.js', '/nowhere', '/api/story?kind=labs&key=a']) {
-      const { headers } = await fetch(`${origin}${path}`, { headers: { cookie } })
+    const { base, cookie } = await served()
+    for (const path of ['', 'page.js', 'nowhere', 'api/story?kind=labs&key=a']) {
+      const { headers } = await fetch(`${base}${path}`, { headers: { cookie } })
       expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/)
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('cache-control')).toBe('no-store')
@@ -121,13 +140,13 @@ describe('what the server of the page answers', () => {
   it('sends all that is known first, and then each change', async () => {
     let tell: (update: Update) => void = () => undefined
     const later = { ...NOTHING, isWhole: false }
-    const { origin, cookie } = await served({
+    const { base, cookie } = await served({
       subscribe: (listener) => {
         tell = listener
         return () => undefined
       },
     })
-    const { body } = await fetch(`${origin}/api/updates`, { headers: { cookie } })
+    const { body } = await fetch(`${base}api/updates`, { headers: { cookie } })
     const reader = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
     expect((await reader.read()).value).toBe(`data: ${JSON.stringify(NOTHING)}\n\n`)
     tell(later)
@@ -136,19 +155,19 @@ describe('what the server of the page answers', () => {
   })
 
   it('tells a refusal of the API server in its own words', async () => {
-    const { origin, cookie } = await served({
+    const { base, cookie } = await served({
       story: async () => {
         throw apiError('Rejected', { status: 403, message: 'workspaces is forbidden' })
       },
     })
-    const answer = await fetch(`${origin}/api/story?kind=labs&key=a`, { headers: { cookie } })
+    const answer = await fetch(`${base}api/story?kind=labs&key=a`, { headers: { cookie } })
     expect([answer.status, await answer.text()]).toEqual([502, expect.stringContaining('workspaces is forbidden')])
   })
 
   it('says so if an object is gone, and what it cannot understand', async () => {
-    const { origin, cookie } = await served()
-    const statusOf = async (path: string) => (await fetch(`${origin}${path}`, { headers: { cookie } })).status
-    expect(await statusOf('/api/story?kind=labs&key=a')).toBe(404)
-    expect(await statusOf('/api/story?kind=secrets&key=a/b')).toBe(400)
+    const { base, cookie } = await served()
+    const statusOf = async (path: string) => (await fetch(`${base}${path}`, { headers: { cookie } })).status
+    expect(await statusOf('api/story?kind=labs&key=a')).toBe(404)
+    expect(await statusOf('api/story?kind=secrets&key=a/b')).toBe(400)
   })
 })

@@ -10,7 +10,8 @@ import { verbRequestOf } from './verbs.ts'
 
 /** Nobody but this machine reaches it. */
 const HOST = '127.0.0.1'
-const TOKEN_BYTES = 32
+/** As much as nobody guesses. */
+const SECRET_BYTES = 32
 const MAX_BODY_BYTES = 1_048_576
 /** Ends what nobody reads any more. A browser asks again by itself. */
 const MAX_UNSENT_BYTES = 64 * 1_048_576
@@ -49,23 +50,27 @@ export interface RunningPage {
 
 /** @param port 0: any that is free. Throws an Error if it is taken. */
 export async function servePage(assets: PageAssets, source: PageSource, port: number): Promise<RunningPage> {
-  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const [token, folder] = [secret(), secret()]
   const server = createServer()
   await listening(server, port)
   const { port: own } = server.address() as AddressInfo
-  const gate = new Gate(token, own)
+  const gate = new Gate({ token, folder, port: own })
   server.on('request', (request, response) => {
     const failed = (error: unknown) => answer(response, isApiError(error) ? 502 : 500, messageOf(error))
     handle({ assets, source, gate }, request, response).catch(failed)
   })
   return {
-    url: `http://${HOST}:${own}/?token=${token}`,
+    url: `http://${HOST}:${own}${gate.root}?token=${token}`,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
       await closed
     },
   }
+}
+
+function secret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
 }
 
 async function listening(server: Server, port: number): Promise<void> {
@@ -79,13 +84,18 @@ async function listening(server: Server, port: number): Promise<void> {
 class Gate {
   readonly #token: Buffer
   readonly #hosts: readonly string[]
-  /** Cookies do not know ports: two pages on one machine must not share one. */
   readonly #cookie: string
+  /**
+   * Everything of the page is below this path. Cookies do not know ports: a browser would send one of the path `/` to every other server on this machine.
+   * None of them knows this path.
+   */
+  readonly root: string
 
-  constructor(token: string, port: number) {
+  constructor({ token, folder, port }: { readonly token: string; readonly folder: string; readonly port: number }) {
     this.#token = Buffer.from(token)
     this.#hosts = [`${HOST}:${port}`, `localhost:${port}`]
     this.#cookie = `ot-ui-${port}`
+    this.root = `/${folder}/`
   }
 
   /** A name of another host that points to this machine would make a page of that host the same origin. */
@@ -109,7 +119,7 @@ class Gate {
   }
 
   get cookie(): string {
-    return `${this.#cookie}=${this.#token}; HttpOnly; SameSite=Strict; Path=/`
+    return `${this.#cookie}=${this.#token}; HttpOnly; SameSite=Strict; Path=${this.root}`
   }
 }
 
@@ -126,14 +136,16 @@ async function handle(
 ): Promise<void> {
   if (!gate.isOwnHost(request)) return answer(response, 403, 'this page is asked for as 127.0.0.1 or localhost alone')
   const { pathname, searchParams } = new URL(request.url ?? '/', `http://${HOST}`)
-  if (pathname === '/' && searchParams.has('token')) {
+  if (!pathname.startsWith(gate.root)) return denied(response)
+  const path = pathname.slice(gate.root.length)
+  if (path === '' && searchParams.has('token')) {
     if (!gate.isToken(searchParams.get('token'))) return denied(response)
     // The token does not stay in the address, where people would copy it.
-    response.writeHead(303, { ...SECURITY_HEADERS, location: '/', 'set-cookie': gate.cookie }).end()
+    response.writeHead(303, { ...SECURITY_HEADERS, location: gate.root, 'set-cookie': gate.cookie }).end()
     return
   }
   if (!gate.hasCookie(request)) return denied(response)
-  const route = `${request.method} ${pathname}`
+  const route = `${request.method} /${path}`
   if (route === 'GET /') return answer(response, 200, assets.html, 'text/html; charset=utf-8')
   if (route === 'GET /page.js') return answer(response, 200, assets.js, 'text/javascript; charset=utf-8')
   if (route === 'GET /page.css') return answer(response, 200, assets.css, 'text/css; charset=utf-8')

@@ -1,6 +1,6 @@
 import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } from '@open-terrain/constructs/operator'
 import { type KubeObject, keyOf, type ObjectMeta, type ResourceType } from '../../operator/kube/kube-object.ts'
-import { type ImageInQueue, imageInQueue } from '../queue/queue-picture.ts'
+import { type ImageInQueue, imageInQueue, isHeldUp } from '../queue/queue-picture.ts'
 import type { Row, UiKind } from './rows.ts'
 
 /** What a store keeps of an object: its row, and what a reflector needs. */
@@ -59,6 +59,7 @@ export const TYPES: Readonly<Record<UiKind, ResourceType & { readonly shortNames
 /** Returns what is kept of an object. There are tens of thousands, and one may say a megabyte. */
 export function keptOf(kind: UiKind, object: KubeObject): KeptRow {
   const { name, namespace, uid, resourceVersion } = object.metadata
+  const inQueue = kind === 'images' ? imageInQueue(object) : undefined
   return {
     metadata: {
       name,
@@ -67,12 +68,13 @@ export function keptOf(kind: UiKind, object: KubeObject): KeptRow {
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
     row: rowOf(kind, object as SeenObject),
-    ...(kind === 'images' && { inQueue: imageInQueue(object) }),
+    ...(inQueue !== undefined && { inQueue }),
   }
 }
 
 /** Returns what the page shows of an object. Undefined fields are left out of JSON. */
-export function rowOf(kind: UiKind, { metadata, spec, status = {} }: SeenObject): Row {
+export function rowOf(kind: UiKind, object: SeenObject): Row {
+  const { metadata, spec, status = {} } = object
   const { namespace, name, generation, deletionTimestamp, creationTimestamp } = metadata
   const { phase, reason, message, observedGeneration } = status
   const conditionOf = (type: string) => status.conditions?.find((one) => one.type === type)
@@ -86,19 +88,19 @@ export function rowOf(kind: UiKind, { metadata, spec, status = {} }: SeenObject)
     message,
     since: conditionOf('Ready')?.lastTransitionTime,
     createdAt: creationTimestamp,
+    labels: metadata.labels,
     ...(observedGeneration !== undefined && observedGeneration !== generation && { isStale: true }),
     ...(upToDate?.status === 'False' && { outdatedReason: upToDate.reason }),
-    ...(kind === 'labs' ? labFields(metadata, spec, status) : {}),
-    ...(kind === 'images' ? imageFields(status) : {}),
+    ...(kind === 'labs' ? labFields(spec, status) : {}),
+    ...(kind === 'images' ? { ...imageFields(status), ...(isHeldUp(imageInQueue(object)) && { isHeldUp: true }) } : {}),
     ...(kind === 'syncs' ? { ready: status.ready } : {}),
   }
 }
 
-function labFields(metadata: ObjectMeta, spec: SeenObject['spec'], status: AnyStatus): Partial<Row> {
+function labFields(spec: SeenObject['spec'], status: AnyStatus): Partial<Row> {
   const { ready, counts, outdated, waitingFor, expiresAt, warnings, reason, namespace: ownNamespace } = status
   return {
     ownNamespace,
-    labels: metadata.labels,
     ready,
     outdated,
     waitingFor,

@@ -1,7 +1,7 @@
 // What the page knows of objects: the server sends these, and the page shows them.
 
 import type { LabPicture } from '../picture/picture.ts'
-import type { HeldUp, SlotInUse } from '../queue/queue-picture.ts'
+import type { SlotInUse } from '../queue/queue-picture.ts'
 import type { Explanation } from '../why/why-text.ts'
 
 /** Kinds of objects that the page shows, each with what people call them there. */
@@ -21,6 +21,7 @@ export interface Row {
   /** When condition Ready last changed. */
   readonly since?: string | undefined
   readonly createdAt?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** The status is of an earlier spec. */
   readonly isStale?: boolean | undefined
   /** Why it is not up to date, as its condition UpToDate says; absent if it is. */
@@ -29,7 +30,6 @@ export interface Row {
   // Labs
   /** Namespace that everything of it is in. */
   readonly ownNamespace?: string | undefined
-  readonly labels?: Readonly<Record<string, string>> | undefined
   /** `3/7`. */
   readonly ready?: string | undefined
   readonly failed?: number | undefined
@@ -43,6 +43,8 @@ export interface Row {
   // Images
   /** Place in the queue; 1 is next. */
   readonly place?: number | undefined
+  /** It waits for something else than a slot, and holds up nobody. */
+  readonly isHeldUp?: boolean | undefined
   /** `42.0%`. */
   readonly progress?: string | undefined
   readonly attempt?: number | undefined
@@ -59,8 +61,6 @@ export interface SlotsUpdate {
   /** Downloads at a time. Absent: not known. */
   readonly limit?: number | undefined
   readonly slots: readonly SlotInUse[]
-  /** Images that wait for something else than a slot, and hold up nobody. */
-  readonly heldUp: readonly HeldUp[]
   /** Why the limit is not known. */
   readonly unseen?: string | undefined
 }
@@ -94,6 +94,8 @@ export interface Story {
   readonly timeline: readonly StoryMoment[]
   /** Why Events are missing from the timeline: the caller may not list them. */
   readonly noEvents?: string | undefined
+  /** There are more Events than the timeline has. */
+  readonly hasMoreEvents?: boolean | undefined
   /** Why it is as it is, as `ot why` says it. */
   readonly explanation: Explanation
   /** Of a lab whose spec is valid. */

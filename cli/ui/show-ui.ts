@@ -1,6 +1,6 @@
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { ClusterChoice, Surroundings } from '../surroundings.ts'
 import { ClusterWatch } from './cluster-watch.ts'
 import { pageAssets } from './page-assets.ts'
 import { type PageSource, type RunningPage, servePage } from './page-server.ts'
@@ -12,6 +12,8 @@ interface UiOptions {
   readonly port: number
   /** Where the ledger of slots is. */
   readonly operatorNamespace: string
+  /** What commands to paste name. */
+  readonly cluster?: ClusterChoice | undefined
 }
 
 type Connected = Pick<Surroundings, 'clock'> & { readonly client: KubeClient }
@@ -34,14 +36,14 @@ export async function showUi(
 /** Serves the page, and follows the cluster until `signal` is aborted. */
 export async function openPage(
   { client, clock }: Connected,
-  { port, operatorNamespace }: UiOptions,
+  { port, operatorNamespace, cluster }: UiOptions,
   signal: AbortSignal,
 ): Promise<RunningPage> {
   const watch = new ClusterWatch({ client, clock, random: Math.random, operatorNamespace })
   const source: PageSource = {
     everything: () => watch.everything(),
     subscribe: (listener) => watch.subscribe(listener),
-    story: (kind, key) => storyOf(client, { kind, key, operatorNamespace, now: clock.now() }),
+    story: (kind, key) => storyOf(client, { kind, key, operatorNamespace, cluster, now: clock.now() }),
     carryOut: (request) => carryOut({ client, clock }, request),
   }
   const page = await servePage(await pageAssets(), source, port)

@@ -6,12 +6,15 @@ import type { KubeObject, ObjectKey } from '../../operator/kube/kube-object.ts'
 import { EVENT } from '../../operator/kube/resource-types.ts'
 import { pictureOf } from '../picture/lab-picture.ts'
 import type { LabPicture } from '../picture/picture.ts'
+import type { ClusterChoice } from '../surroundings.ts'
 import { explain } from '../why/show-why.ts'
+import { toPaste } from '../why/to-paste.ts'
 import { type AnyCondition, rowOf, type SeenObject, TYPES } from './row-of.ts'
 import type { Story, StoryComponent, StoryMoment, UiKind } from './rows.ts'
 
 /** An object may have hundreds of Events of neighbours. */
-const MOST_EVENTS = 200
+const MOST_EVENTS = 1_000
+const EVENTS_OF_PAGE = 200
 
 /** An Event of the core group, as any component writes it. Every field may be missing. */
 interface AnyEvent extends KubeObject {
@@ -30,6 +33,7 @@ interface StoryOf {
   readonly kind: UiKind
   readonly key: ObjectKey
   readonly operatorNamespace: string
+  readonly cluster?: ClusterChoice | undefined
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -37,19 +41,16 @@ interface StoryOf {
 /** Reads what an object says of itself, and what Events say of it. Undefined: it does not exist. Throws ApiError. */
 export async function storyOf(
   client: KubeClient,
-  { kind, key, operatorNamespace, now }: StoryOf,
+  { kind, key, operatorNamespace, cluster, now }: StoryOf,
 ): Promise<Story | undefined> {
   const object = (await find(client, TYPES[kind], key)) as SeenObject | undefined
   if (object === undefined) return undefined
   const [events, explanation] = await Promise.all([
     eventsOf(client, object),
-    explain(client, object, operatorNamespace, now),
+    explain(client, object, { operatorNamespace, now, cluster }),
   ])
   const conditions = object.status?.conditions ?? []
-  const moments = [
-    ...conditions.flatMap(momentOfCondition),
-    ...(typeof events === 'string' ? [] : events.flatMap(momentOfEvent)),
-  ]
+  const moments = [...conditions.flatMap(momentOfCondition), ...events.found.flatMap(momentOfEvent)]
   return {
     kind,
     row: rowOf(kind, object),
@@ -61,25 +62,40 @@ export async function storyOf(
       since: lastTransitionTime,
     })),
     timeline: moments.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)),
-    noEvents: typeof events === 'string' ? events : undefined,
+    noEvents: events.refusal,
+    ...(events.hasMore && { hasMoreEvents: true }),
     explanation,
     picture: kind === 'labs' ? pictureOfLab(object) : undefined,
-    commands: commandsFor(kind, key),
+    commands: toPaste(commandsFor(kind, key), cluster),
     components: componentsOf(object),
   }
 }
 
-/** Returns the Events of an object, or why they cannot be read. */
-async function eventsOf(client: KubeClient, { kind, metadata }: KubeObject): Promise<readonly AnyEvent[] | string> {
+interface FoundEvents {
+  readonly found: readonly AnyEvent[]
+  readonly hasMore: boolean
+  /** Why they cannot be read, or not all of them. */
+  readonly refusal?: string
+}
+
+/** Returns the Events of an object, as far as the page shows them. */
+async function eventsOf(client: KubeClient, { kind, metadata }: KubeObject): Promise<FoundEvents> {
   const { name, namespace, uid } = metadata
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name},involvedObject.uid=${uid}`
+  // Events of objects without a namespace are in `default`.
+  const selection = { namespace: namespace ?? 'default', fieldSelector, limit: EVENTS_OF_PAGE }
+  const found: AnyEvent[] = []
+  let continueToken: string | undefined
   try {
-    // Events of objects without a namespace are in `default`.
-    const { items } = await client.list(EVENT, { namespace: namespace ?? 'default', fieldSelector, limit: MOST_EVENTS })
-    return items as readonly AnyEvent[]
+    do {
+      const page = await client.list(EVENT, { ...selection, ...(continueToken !== undefined && { continueToken }) })
+      found.push(...(page.items as readonly AnyEvent[]))
+      continueToken = page.continueToken
+    } while (continueToken !== undefined && found.length < MOST_EVENTS)
+    return { found, hasMore: continueToken !== undefined }
   } catch (error) {
     if (!isApiError(error)) throw error
-    return error.message
+    return { found, hasMore: false, refusal: error.message }
   }
 }
 

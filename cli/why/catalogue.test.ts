@@ -42,6 +42,7 @@ describe('every reason of the catalogue', () => {
     if (!isQuiet(help)) expect(cause?.commands).not.toEqual([])
     // What is to be pasted has no words of the sentence around it.
     for (const command of cause?.commands ?? []) {
+      if (command.startsWith('# loses ')) continue
       expect(command).toMatch(/^(?:kubectl|virtctl|ot) /)
       expect(command).not.toMatch(/[;.,]$|<|\bNAME\b| (?:to|with|and|the|for|or) /)
     }

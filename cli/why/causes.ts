@@ -1,7 +1,10 @@
 import type { ReasonHelp } from '@open-terrain/constructs/operator'
+import type { ClusterChoice } from '../surroundings.ts'
 import { isQuiet } from './quiet.ts'
 import { remedyCommands } from './remedies.ts'
 import { helpOf, type Note, type StoryLink, type Subject } from './story.ts'
+import { toPaste } from './to-paste.ts'
+import { toldCommands } from './told-commands.ts'
 
 /** What a chain ends at, with what to do about it. */
 export interface Cause {
@@ -13,7 +16,7 @@ export interface Cause {
   readonly remedy?: string | undefined
   /** Nobody has to act. */
   readonly isQuiet: boolean
-  /** To paste. Words in capitals stand for what only people know. */
+  /** To paste. Words in capitals stand for what only people know. A line that starts with `#` says what the next one loses. */
   readonly commands: readonly string[]
 }
 
@@ -29,6 +32,7 @@ interface Place {
   readonly operatorNamespace: string
   /** Workspace that the first link is part of. */
   readonly lab?: string | undefined
+  readonly cluster?: ClusterChoice | undefined
 }
 
 /** Returns what the chain from a link ends at, once each. What nobody can look at ends it too. */
@@ -51,14 +55,17 @@ function rootsOf(link: StoryLink, ancestors: readonly StoryLink[]): readonly (re
   return further.length > 0 || isToldBefore ? further : [path]
 }
 
-function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place): Cause {
+function causeAt(path: readonly StoryLink[], { operatorNamespace, lab, cluster }: Place): Cause {
   const [link] = path as readonly [StoryLink, ...StoryLink[]]
   const whole = labOfSecrets(path)
-  if (whole !== undefined) return causeAt([whole], { operatorNamespace })
+  if (whole !== undefined) return causeAt([whole], { operatorNamespace, cluster })
   // A neighbour's object has no remedy. That of the object which waits for it has.
   const at = path.findIndex(({ help, commands }) => help !== undefined || commands !== undefined)
   const told = path[at] ?? link
-  const message = path.slice(0, at + 1).find((one) => hasCommand(one.message))?.message ?? link.message ?? ''
+  const said = path
+    .slice(0, at + 1)
+    .map(toldCommands)
+    .find((commands) => commands.length > 0)
   const subject = told.subject ?? told.about
   const of = path.find(({ about }) => about.kind === 'Workspace')?.about.name ?? lab
   const looked = link.about.group === undefined ? subject : link.about
@@ -68,7 +75,7 @@ function causeAt(path: readonly StoryLink[], { operatorNamespace, lab }: Place):
     ...{ phase: link.phase, reason: link.reason, message: link.message ?? told.message },
     ...{ meaning: told.help?.meaning, remedy: told.help?.remedy },
     isQuiet: told.help !== undefined && isQuiet(told.help),
-    commands: told.commands ?? remedyCommands(told.help, message, place),
+    commands: toPaste(told.commands ?? remedyCommands(told.help, said ?? [], place), cluster),
   }
 }
 
@@ -80,13 +87,9 @@ const OF_SECRETS: ReadonlySet<string | undefined> = new Set([
 /** Returns the lab that says it of all of its members, with one command for all that is missing. */
 function labOfSecrets([link, ...ancestors]: readonly StoryLink[]): StoryLink | undefined {
   if (!OF_SECRETS.has(link?.reason) || link?.about.kind === 'VMDiskImage') return undefined
-  return ancestors.find(({ about, reason, message }) => {
-    return about.kind === 'Workspace' && OF_SECRETS.has(reason) && hasCommand(message)
+  return ancestors.find((one) => {
+    return one.about.kind === 'Workspace' && OF_SECRETS.has(one.reason) && toldCommands(one).length > 0
   })
-}
-
-function hasCommand(message: string | undefined): boolean {
-  return message !== undefined && /\b(?:kubectl|virtctl) /.test(message)
 }
 
 /** Returns the warnings of all links, once each. */
@@ -95,7 +98,9 @@ export function notesAlong(first: StoryLink, place: Place): readonly Warning[] {
   for (const link of linksOf(first)) {
     for (const note of link.notes ?? []) {
       const help: ReasonHelp | undefined = helpOf(link.about.kind, note.reason)
-      const commands = remedyCommands(help, note.message, { ...place, subject: link.about, looked: link.about })
+      const said = toldCommands({ ...note, about: link.about })
+      const here = { ...place, subject: link.about, looked: link.about }
+      const commands = toPaste(remedyCommands(help, said, here), place.cluster)
       const { about } = link
       const warning = { ...note, about, remedy: help?.remedy, isQuiet: help !== undefined && isQuiet(help), commands }
       warnings.set(JSON.stringify([note.reason, note.message]), warning)

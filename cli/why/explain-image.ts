@@ -41,6 +41,7 @@ import {
   type Telling,
   unseenLink,
 } from './story.ts'
+import { isCreation } from './told-commands.ts'
 
 export interface ImageObject extends OwnObject {
   readonly spec?: Partial<VMDiskImageSpec>
@@ -182,9 +183,10 @@ async function secretLinks(image: ImageObject, { reader }: Telling): Promise<rea
     return needs === 'JSON' ? ({ name, key, placeholder: 'FILE' } as const) : { name, key }
   })
   const command = createCommand(namespace, { name, asked })
+  const commands = isCreation(command) ? [command] : undefined
   const help = helpOf(vmDiskImage.kind, 'SecretMissing')
   const found = await reader.getMetadata(SECRET, { namespace, name })
-  if (isUnseen(found)) return [{ ...unseenLink(about, found.unseen), commands: [command] }]
+  if (isUnseen(found)) return [{ ...unseenLink(about, found.unseen), commands }]
   if (found !== undefined) return [{ about, isWell: true, phase: 'exists', because: [] }]
   return [
     {
@@ -193,7 +195,7 @@ async function secretLinks(image: ImageObject, { reader }: Telling): Promise<rea
       phase: 'does not exist',
       help,
       subject: subjectFor(image),
-      commands: [command],
+      commands,
       because: [],
     },
   ]

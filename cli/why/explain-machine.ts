@@ -97,9 +97,12 @@ async function diskLinks(machine: MachineObject, { reader }: Telling): Promise<r
   const open = disks.filter((disk) => (disk as OwnObject).status?.phase !== 'Succeeded')
   return open.map((disk) => {
     const link = neighbourLink(disk)
-    const claim = isUnseen(claims) ? undefined : claims.find((one) => one.metadata.name === disk.metadata.name)
-    const isSilent = link.isWell || claim === undefined
-    return { ...link, because: isSilent ? [] : [neighbourLink(claim)].filter(({ isWell }) => !isWell) }
+    if (link.isWell) return link
+    const { name } = disk.metadata
+    if (isUnseen(claims))
+      return { ...link, because: [unseenLink({ kind: PERSISTENT_VOLUME_CLAIM.kind, namespace, name }, claims.unseen)] }
+    const claim = claims.filter((one) => one.metadata.name === name).map((one) => neighbourLink(one))
+    return { ...link, because: claim.filter(({ isWell }) => !isWell) }
   })
 }
 

@@ -155,6 +155,11 @@ class LabParts {
       reader.list(DEPLOYMENT, { namespace, labelSelector }),
     ])
     if (isUnseen(pods)) return [unseenLink({ kind: POD.kind, namespace, name: `of ${cluster}` }, pods.unseen)]
+    // What has no pod says why in its Deployment.
+    if (pods.length === 0 && isUnseen(deployments)) {
+      const { kind, group } = DEPLOYMENT
+      return [unseenLink({ kind, group, namespace, name: `of ${cluster}` }, deployments.unseen)]
+    }
     const parts = [...pods, ...(pods.length > 0 || isUnseen(deployments) ? [] : deployments)]
     return parts.map((part) => neighbourLink(part)).filter(({ isWell }) => !isWell)
   }

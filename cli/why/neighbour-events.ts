@@ -15,6 +15,13 @@ export interface ToldEvent {
   readonly last: string
 }
 
+/** What was found. */
+export interface ToldEvents {
+  readonly events: readonly ToldEvent[] | Unseen
+  /** Why those of some links are missing, where those of others were found. */
+  readonly eventsUnseen?: string | undefined
+}
+
 interface WarningEvent extends KubeObject {
   readonly involvedObject?: { readonly uid?: string; readonly kind?: string }
 }
@@ -26,7 +33,7 @@ const ONE_BY_ONE_MAX = 4
 const CLUSTER_NAMESPACE = 'default'
 
 /** Returns the last Warnings about the links of a chain that say more than the links themselves, the newest first. */
-export async function warningsAbout(first: StoryLink, reader: Reader): Promise<readonly ToldEvent[] | Unseen> {
+export async function warningsAbout(first: StoryLink, reader: Reader): Promise<ToldEvents> {
   const links = linksOf(first).filter(({ uid, isWell }) => uid !== undefined && !isWell)
   const byUid = new Map(links.map((link) => [link.uid ?? '', link]))
   const known = linksOf(first).flatMap(({ message }) => message ?? [])
@@ -42,9 +49,9 @@ export async function warningsAbout(first: StoryLink, reader: Reader): Promise<r
   )
   const found = lists.flatMap((list) => (isUnseen(list) ? [] : list)).flatMap((event) => toldOf(event, byUid))
   const unseen = lists.find(isUnseen)
-  if (found.length === 0 && unseen !== undefined) return unseen
+  if (found.length === 0 && unseen !== undefined) return { events: unseen }
   const fresh = found.filter(({ message }) => !known.some((one) => one.includes(message)))
-  return newest(fresh)
+  return { events: newest(fresh), ...(unseen !== undefined && { eventsUnseen: unseen.unseen }) }
 }
 
 function toldOf(event: WarningEvent, byUid: ReadonlyMap<string, StoryLink>): readonly ToldEvent[] {

@@ -22,11 +22,14 @@ interface RemedyRule {
 }
 
 /**
- * Returns the commands that do what a remedy of the catalogue asks for, to paste. The message comes first: it may have the command, with all names. Words in
- * capitals stand for what only people know.
+ * Returns the commands that do what a remedy of the catalogue asks for. Words in capitals stand for what only people know.
+ * @param told commands that the message has already, with all names: they come first
  */
-export function remedyCommands(help: ReasonHelp | undefined, message: string, place: RemedyPlace): readonly string[] {
-  const told = commandsIn(message)
+export function remedyCommands(
+  help: ReasonHelp | undefined,
+  told: readonly string[],
+  place: RemedyPlace,
+): readonly string[] {
   if (help === undefined) return told
   const { name } = place.subject
   const inRemedy = commandsIn(help.remedy).map((command) => command.replace(/\bNAME\b/, name))
@@ -39,7 +42,7 @@ export function remedyCommands(help: ReasonHelp | undefined, message: string, pl
   return all.length > 0 || isQuiet(help) ? all : [describe(place.looked)]
 }
 
-/** Returns what follows `kubectl` or `virtctl` in a text, to the end of its part of the sentence. */
+/** Returns what follows `kubectl` or `virtctl` in a remedy of the catalogue, to the end of its part of the sentence. */
 function commandsIn(text: string): string[] {
   return text
     .split(/; | \(|\)(?:[ .,]|$)/)
@@ -127,7 +130,7 @@ function annotate({ subject }: RemedyPlace, name: string): string {
 /** It loses what is on disks: `ot` asks before, and kubectl does not. */
 function diskCommand(place: RemedyPlace, [words]: RegExpMatchArray): string | undefined {
   const verb = words.includes('reset') || words.includes('replace') ? 'reset' : 'rebuild'
-  return labCommand(place, verb) ?? `${annotate(place, `${verb}-requested-at`)} # loses what is on its disk`
+  return labCommand(place, verb) ?? annotate(place, `${verb}-requested-at`)
 }
 
 function labCommand({ subject, lab }: RemedyPlace, verb: string): string | undefined {

@@ -3,6 +3,7 @@ import { dataSync, virtualMachine, vmDiskImage, workspace, workspaceSnapshot } f
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { structuredText } from '../structured-text.ts'
+import type { ClusterChoice } from '../surroundings.ts'
 import { causesOf, notesAlong } from './causes.ts'
 import { explainDataSync } from './explain-data-sync.ts'
 import { explainImage, explainImageNamed } from './explain-image.ts'
@@ -24,13 +25,23 @@ export interface WhyOptions {
   readonly namespace?: string | undefined
   readonly operatorNamespace: string
   readonly output: WhyForm
+  readonly cluster?: ClusterChoice | undefined
+}
+
+/** Who explains, where, and when. */
+export interface Explaining {
+  readonly operatorNamespace: string
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** What commands to paste name. */
+  readonly cluster?: ClusterChoice | undefined
 }
 
 /** Returns why an object is as it is, as text for standard output. Throws CommandError and ApiError. */
 export async function showWhy(client: KubeClient, options: WhyOptions, now: number): Promise<string> {
-  const { words, namespace, operatorNamespace, output } = options
+  const { words, namespace, operatorNamespace, cluster, output } = options
   const object = await findTarget(client, targetOf(words), namespace)
-  const explanation = await explain(client, object, operatorNamespace, now)
+  const explanation = await explain(client, object, { operatorNamespace, now, cluster })
   return output === 'text' ? whyText(explanation, now) : structuredText(explanation, output)
 }
 
@@ -38,8 +49,7 @@ export async function showWhy(client: KubeClient, options: WhyOptions, now: numb
 export async function explain(
   client: KubeClient,
   object: KubeObject,
-  operatorNamespace: string,
-  now: number,
+  { operatorNamespace, now, cluster }: Explaining,
 ): Promise<Explanation> {
   const reader = new Reader(client)
   const told = new Set<string>()
@@ -54,12 +64,12 @@ export async function explain(
   }
   if (object.kind === vmDiskImage.kind) told.add(keyOf(object.metadata))
   const chain = await (EXPLAINED[object.kind] ?? explainNothing)(object as OwnObject, telling)
-  const place = { operatorNamespace, lab: object.metadata.labels?.[LABELS.workspace] }
+  const place = { operatorNamespace, cluster, lab: object.metadata.labels?.[LABELS.workspace] }
   return {
     chain,
     causes: causesOf(chain, place),
     warnings: notesAlong(chain, place),
-    events: chain.isWell ? [] : await warningsAbout(chain, reader),
+    ...(chain.isWell ? { events: [] } : await warningsAbout(chain, reader)),
   }
 }
 

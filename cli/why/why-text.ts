@@ -1,29 +1,28 @@
 import { fromTime } from '../../operator/base/time.ts'
 import { shortDuration, shown } from '../table.ts'
 import type { Cause, Warning } from './causes.ts'
-import type { ToldEvent } from './neighbour-events.ts'
-import { isUnseen, type Unseen } from './reader.ts'
+import type { ToldEvents } from './neighbour-events.ts'
+import { isUnseen } from './reader.ts'
 import type { StoryLink, Subject } from './story.ts'
 
 /** All that `ot why` has found. `-o json` prints it. */
-export interface Explanation {
+export interface Explanation extends ToldEvents {
   readonly chain: StoryLink
   readonly causes: readonly Cause[]
   readonly warnings: readonly Warning[]
-  readonly events: readonly ToldEvent[] | Unseen
 }
 
 /** Characters of a message in the chain. The causes have them whole. */
 const MESSAGE_MAX = 300
 
 /** Returns an explanation for people. @param now milliseconds since the epoch */
-export function whyText({ chain, causes, warnings, events }: Explanation, now: number): string {
+export function whyText({ chain, causes, warnings, ...told }: Explanation, now: number): string {
   if (chain.isWell)
     return `${subjectTitle(chain.about)} is well: ${stateText(chain, now)}${ending(chain.message)}\n${warningsText(warnings)}`
   const parts = [
     chainText(chain, now, '', ''),
     causes.map(causeText).join('\n'),
-    eventsText(events, now),
+    eventsText(told, now),
     warningsText(warnings),
   ]
   return parts.filter((part) => part !== '').join('\n')
@@ -78,15 +77,16 @@ function causeText({ about, phase, reason, message, meaning, remedy, commands }:
   return lines.map((line) => `${shown(line)}\n`).join('')
 }
 
-function eventsText(events: readonly ToldEvent[] | Unseen, now: number): string {
+function eventsText({ events, eventsUnseen }: ToldEvents, now: number): string {
   if (isUnseen(events)) return `Events: ${events.unseen}\n`
-  if (events.length === 0) return ''
+  const others = eventsUnseen === undefined ? [] : [`  others: ${eventsUnseen}`]
+  if (events.length + others.length === 0) return ''
   const lines = events.map(({ about, reason, message, last }) => {
     const at = fromTime(last)
     const age = at === undefined ? '' : ` ${shortDuration(now - at)} ago`
     return `  ${subjectTitle(about)}${age}: ${reason}: ${message}`
   })
-  return ['Events:', ...lines].map((line) => `${shown(line)}\n`).join('')
+  return ['Events:', ...lines, ...others].map((line) => `${shown(line)}\n`).join('')
 }
 
 function warningsText(warnings: readonly Warning[]): string {

@@ -332,6 +332,38 @@ describe('ot why', () => {
     expect(text).toContain('\n  kubectl -n images create secret generic s3 --from-literal=accessKeyId=VALUE')
   })
 
+  it('says of each thing behind a lab that the caller may not look at it', async () => {
+    const told = { phase: 'Provisioning', reason: 'ContainersFailed', message: 'no pod' }
+    lab(told, [
+      { kind: 'ContainerCluster', name: 'app', ...told },
+      { kind: 'VirtualMachine', name: 'web', phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' },
+    ])
+    machine('web', { phase: 'Provisioning', reason: 'Cloning', message: 'it is cloned' })
+    const labels = { 'pelotech.ot/virtualmachine-uid': 'uid-web' }
+    const metadata = { namespace: 'lab-1', name: 'web-root', uid: 'uid-disk', labels }
+    const status = { phase: 'Pending' }
+    ot.client.put({ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', metadata, spec: {}, status } as never)
+    put(
+      'Event',
+      'lab-1/e1',
+      {
+        ...{ type: 'Warning', reason: 'Slow', message: 'it takes long', lastTimestamp: '2025-12-31T23:59:00Z' },
+        involvedObject: { kind: 'VirtualMachine', namespace: 'lab-1', name: 'web', uid: 'uid-web' },
+      },
+      'v1',
+    )
+    ot.client.before = ({ verb, kind, key }) => {
+      const isHidden = ['PersistentVolumeClaim', 'Deployment'].includes(kind) || (kind === 'Event' && key === 'default')
+      if (verb === 'list' && isHidden) throw apiError('Rejected', { status: 403, serverReason: 'Forbidden' })
+    }
+    const text = await why('lab-1')
+    expect(text).toContain('Deployment lab-1/of app: not visible to you: needs list of deployments.apps in lab-1\n')
+    expect(text).toContain(
+      'PersistentVolumeClaim lab-1/web-root: not visible to you: needs list of persistentvolumeclaims in lab-1\n',
+    )
+    expect(text).toContain('Slow: it takes long\n  others: not visible to you: needs list of events in default\n')
+  })
+
   it('says that nobody leads where a spec was not looked at', async () => {
     put('DataSync', 'team/exam', { spec: {}, status: {} })
     expect(await why('dsync/exam')).toMatchInlineSnapshot(`

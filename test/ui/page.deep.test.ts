@@ -14,6 +14,11 @@ const QUEUED = { phase: 'Queued', reason: 'Queued', message: 'waits for a slot: 
 const SYNCING = { phase: 'Syncing', reason: 'Downloading', message: 'is downloaded' }
 const SUCCEEDED = { phase: 'Succeeded', reason: 'Succeeded', message: 'can be cloned' }
 
+/** Returns the address that stays when the token is gone from it. */
+function baseOf({ url }: RunningPage): string {
+  return new URL('.', url).href
+}
+
 /** What a browser reports that must not be: errors, refusals of its security policy, and requests to others. */
 interface Complaints {
   readonly list: string[]
@@ -53,7 +58,7 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
       { port: 0, operatorNamespace: 'sync-operator' },
       stopping.signal,
     )
-    const { origin } = new URL(served.url)
+    const base = baseOf(served)
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
     const list: string[] = []
     complaints = { list }
@@ -63,10 +68,10 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
     })
     page.on('request', (request) => {
       const url = request.url()
-      if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) list.push(`asked for ${url}`)
+      if (!url.startsWith(base) && !url.startsWith('data:')) list.push(`asked for ${url}`)
     })
     await page.goto(served.url)
-    await page.goto(`${origin}/${hash}`)
+    await page.goto(`${base}${hash}`)
     return page
   }
 
@@ -165,6 +170,19 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
     await page.getByText('11 shown').waitFor()
   })
 
+  it('has commands to paste where somebody has to act alone', async () => {
+    const page = await opened(() => {
+      putImage(client, 'first', QUEUED, { queuePosition: 1, ticket: '1' })
+      putImage(client, 'failed', { phase: 'Failed', reason: 'NotFound', message: 'no such file' })
+    }, '#/images?open=images/farm/first')
+    const story = page.getByRole('complementary')
+    await story.locator('.cause').waitFor()
+    expect(await story.locator('.cause .command').count()).toBe(0)
+    await page.goto(`${baseOf(served)}#/images?open=images/farm/failed`)
+    await story.getByText('retry-requested-at').first().waitFor()
+    expect(await story.locator('.cause .command').count()).toBeGreaterThan(0)
+  })
+
   it('switches labs that are selected off, and says what was refused', async () => {
     const page = await opened(() => {
       putLab(client, 'lab-1', READY)
@@ -220,7 +238,7 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
       ['#/queue', 'Waiting for a slot: 1'],
       ['#/images?open=images/farm/kali', 'Timeline'],
     ] as const) {
-      await page.goto(`${new URL(served.url).origin}/${hash}`)
+      await page.goto(`${baseOf(served)}${hash}`)
       await page.getByText(seen).or(page.getByLabel(seen)).first().waitFor()
       // biome-ignore lint/suspicious/noExplicitAny: axe is in the page alone
       const { violations } = await page.evaluate(() => (globalThis as any).axe.run())

@@ -3,7 +3,7 @@ import { App } from './app.tsx'
 import { PageStore } from './page-store.ts'
 
 const store = new PageStore()
-store.follow('/api/updates')
+store.follow('api/updates')
 const place = document.getElementById('app')
 if (place !== null) {
   place.textContent = ''

@@ -8,7 +8,7 @@ export class PageStore {
   #isTold = true
   problems: Update['problems'] = {}
   pending: readonly UiKind[] = UI_KINDS
-  slots: SlotsUpdate = { slots: [], heldUp: [] }
+  slots: SlotsUpdate = { slots: [] }
   /** `lost`: what is shown may be old. */
   connection: 'connecting' | 'live' | 'lost' = 'connecting'
 

@@ -19,12 +19,11 @@ export function QueueView({ store, filter, onOpen, openKey }: QueueViewProps) {
   const now = useNow()
   const images = store.all('images')
   const words = wordsOf(filter)
-  const { limit, slots, heldUp, unseen } = store.slots
-  const elsewhere = new Set(heldUp.map(({ image }) => image))
+  const { limit, slots, unseen } = store.slots
   const holders = new Set(slots.map(({ image }) => image))
   const queued = images.filter((row) => row.phase === 'Queued' && !holders.has(row.key) && isMatch(row, words))
-  const line = queued.filter(({ key }) => !elsewhere.has(key)).sort(byPlace)
-  const others = queued.filter(({ key }) => elsewhere.has(key))
+  const line = queued.filter(({ isHeldUp }) => isHeldUp !== true).sort(byPlace)
+  const others = queued.filter(({ isHeldUp }) => isHeldUp === true)
   const table = { kind: 'images', columns: columnsOf(now), onOpen, openKey } as const
   return (
     <>

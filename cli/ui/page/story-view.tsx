@@ -128,7 +128,7 @@ function Why({ story: { explanation } }: { readonly story: Story }) {
           <Link link={chain} />
         </ul>
       )}
-      {[...(chain.isWell ? [] : causes), ...warnings].map(({ about, reason, message, remedy, commands }) => (
+      {[...(chain.isWell ? [] : causes), ...warnings].map(({ about, reason, message, remedy, isQuiet, commands }) => (
         <div class="cause" key={`${titleOf(about)} ${reason}`}>
           <p>
             <strong>
@@ -139,9 +139,7 @@ function Why({ story: { explanation } }: { readonly story: Story }) {
             {message}
           </p>
           {remedy !== undefined && <p>{remedy}</p>}
-          {commands.map((text) => (
-            <CommandLine key={text} text={text} />
-          ))}
+          {!isQuiet && <ToPaste lines={commands} />}
         </div>
       ))}
     </Section>
@@ -174,10 +172,25 @@ function titleOf({ kind, namespace, name }: Subject): string {
 function Commands({ story }: { readonly story: Story }) {
   return (
     <Section title="To paste">
-      {story.commands.map((text) => (
-        <CommandLine key={text} text={text} />
-      ))}
+      <ToPaste lines={story.commands} />
     </Section>
+  )
+}
+
+/** Commands, each with what it loses before it. */
+function ToPaste({ lines }: { readonly lines: readonly string[] }) {
+  return (
+    <>
+      {lines.map((text, index) =>
+        text.startsWith('#') ? (
+          <p class="loss" key={`${index} ${text}`}>
+            Careful: the next command {text.slice(2)}.
+          </p>
+        ) : (
+          <CommandLine key={`${index} ${text}`} text={text} />
+        ),
+      )}
+    </>
   )
 }
 
@@ -197,10 +210,17 @@ function Components({ story }: { readonly story: Story }) {
   )
 }
 
-function Timeline({ story: { timeline, noEvents }, now }: { readonly story: Story; readonly now: number }) {
+function Timeline({
+  story: { timeline, noEvents, hasMoreEvents },
+  now,
+}: {
+  readonly story: Story
+  readonly now: number
+}) {
   return (
     <Section title="Timeline">
       {noEvents !== undefined && <p class="faint">Events cannot be shown: {noEvents}</p>}
+      {hasMoreEvents === true && <p class="faint">There are more Events than these: see kubectl describe.</p>}
       <ol class="timeline">
         {timeline.map(({ at, from, isWarning, title, text, count }, index) => (
           <li key={`${at} ${from} ${title} ${index}`} class={isWarning ? 'warning' : ''}>
