@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { apiError } from '../../operator/kube/api-error.fixtures.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
+import { mergePatched } from '../../sandbox/memory-cluster/json.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { OtBench } from '../ot-bench.fixtures.ts'
 import { differenceOf } from './difference.ts'
@@ -151,5 +153,74 @@ describe('a difference', () => {
     const secret = (text: string) =>
       ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { text } }) as unknown as KubeObject
     expect(differenceOf(secret('a'), secret('b')).effect).toBe('none')
+  })
+})
+
+/** The API server in memory has no dry run. */
+function answerDryRuns({ client }: OtBench): void {
+  client.create = async (_type, object) => ({ ...object, spec: { ...(object as never as { spec: object }).spec } })
+  client.mergePatch = async <T extends KubeObject>(type: ResourceType, key: ObjectKey, patch: object) =>
+    mergePatched(await client.get(type, key), patch) as T
+}
+
+describe('ot plan --diff', () => {
+  const live = (spec: object, more: object = {}) =>
+    ({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', spec },
+      metadata: { name: 'lab-1', uid: 'lab-uid', generation: 1, ...more },
+    }) as KubeObject
+  const diff = (spec: object, ...more: string[]) => plan(JSON.stringify(live(spec)), '--diff', ...more)
+  const owned = (kind: string, apiVersion: string, name: string, more: object = {}) =>
+    bench.client.put({
+      ...{ apiVersion, kind, ...more },
+      metadata: {
+        ...{ namespace: 'lab-1', name, labels: { 'pelotech.ot/workspace-uid': 'lab-uid' } },
+        ownerReferences: [
+          { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'lab-1', uid: 'lab-uid', controller: true },
+        ],
+        ...(more as { metadata?: object }).metadata,
+      },
+    } as never as KubeObject)
+  const networks = [{ name: 'inside', cidr: '10.10.0.0/24' }]
+  beforeEach(() => answerDryRuns(bench))
+
+  it('says what is unknown, and ends where there is no answer', async () => {
+    bench.client.put(live({ networks }))
+    owned('Service', 'v1', 'old')
+    expect(await diff({ networks })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^deleted +Service lab-1\/old/m)
+    let reason: 'Rejected' | 'NoAnswer' = 'Rejected'
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'list' && ['Service', 'PersistentVolume'].includes(kind))
+        throw apiError(reason, { message: `you may not list ${kind}` })
+    }
+    expect(await diff({ networks })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^unknown +Service lab-1\/\* +you may not list Service$/m)
+    expect(bench.printed).toMatch(/^unknown +PersistentVolume \* +you may not list PersistentVolume$/m)
+    reason = 'NoAnswer'
+    expect(await diff({ networks })).toBe(EXIT_CODES.failed)
+    expect(bench.printed).toBe('')
+  })
+
+  it('goes on where a machine of the lab may not be read', async () => {
+    const resources = { cpu: 1, memory: '1Gi' }
+    bench.client.put(live({ networks }))
+    bench.client.before = ({ verb, kind, key }) => {
+      if (verb === 'get' && kind === 'VirtualMachine' && key === 'lab-1/kali')
+        throw apiError('Rejected', { message: 'you may not get it' })
+    }
+    const vms = [{ name: 'kali', backingVMDiskImage: 'kali', resources, interfaces: [{ network: 'inside' }] }]
+    expect(await diff({ networks, vms })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^unknown +VirtualMachine lab-1\/kali +you may not get it$/m)
+  })
+
+  it('sees what the file has no more', async () => {
+    bench.client.put(live({ networks, expiresAt: '2030-01-01T00:00:00Z', vms: [] }))
+    expect(await diff({ networks, expiresAt: null })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^changed +Workspace lab-1 +spec.expiresAt \(not in the file\)$/m)
+    expect(await diff({ networks }, '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(bench.printed)).toContainEqual(
+      expect.objectContaining({ kind: 'Workspace', fields: ['spec.expiresAt'], removed: ['spec.expiresAt'] }),
+    )
   })
 })
