@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { groupOf, type KubeObject, keyOf, objectKeyOf } from '../operator/kube/kube-object.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { type Compared, comparePlan, dryRun, liveUid } from './plan/compare.ts'
+import { type Compared, comparePlan, dryRun, LiveCluster } from './plan/compare.ts'
 import { type ManifestFile, type ManifestProblem, readManifest } from './plan/manifest.ts'
 import { planManifest } from './plan/plan-manifest.ts'
 import { changedPolicy, policyOfCluster, type StoredPolicy } from './policy.ts'
@@ -57,9 +57,10 @@ export async function showPlanDifference(
   const policy = await policyOfCluster(client, operatorNamespace, options.changes)
   const images = imagesOf(options.images, policy.imageNamespace)
   const assumptions = { policy, now: output.clock.now(), images }
-  const { objects, remarks } = await planManifest(written, assumptions, (object) => liveUid(client, object))
-  const compared = await comparePlan(client, objects, answers)
-  tellRemarks(output, remarks)
+  const cluster = new LiveCluster(client)
+  const planned = await planManifest(written, assumptions, cluster)
+  const compared = await comparePlan(client, planned, cluster, answers)
+  tellRemarks(output, planned.remarks)
   output.print(differenceText(compared, options.output))
   return EXIT_CODES.done
 }

@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { RESOURCES, workspace } from '@open-terrain/constructs/operator'
+import { RESOURCES, type VirtualMachineStatus, virtualMachine, workspace } from '@open-terrain/constructs/operator'
 import { MACHINE_CHILDREN } from '../../operator/controllers/virtual-machine/decide/machine-plan.ts'
 import { IMAGE_CHILDREN } from '../../operator/controllers/vm-disk-image/decide/image-plan.ts'
 import { OWNED_TYPES } from '../../operator/controllers/workspace/decide/kinds.ts'
@@ -8,12 +8,12 @@ import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { listWhole } from '../../operator/kube/list-all.ts'
-import { SECRET } from '../../operator/kube/resource-types.ts'
+import { DATA_VOLUME, SECRET } from '../../operator/kube/resource-types.ts'
 import { changeTo } from '../../operator/runtime/owned-fields.ts'
 import { eachOf } from '../outcomes.ts'
 import { type Difference, differenceOf } from './difference.ts'
 import type { ManifestProblem, Written } from './manifest.ts'
-import { idOfPlanned } from './planned.ts'
+import { idOfPlanned, type Planned, type PresentCluster } from './planned.ts'
 
 /** An object of a plan, or one that a plan has no more, and what would happen to it. */
 export interface Compared extends Difference {
@@ -28,16 +28,18 @@ const TYPES: readonly ResourceType[] = [
 ]
 
 /**
- * Compares each of these objects with what the cluster has. Content of Secrets is not read. What may not be read is unknown. Throws an ApiError if there is no
+ * Compares each object of a plan with what the cluster has. Content of Secrets is not read. What may not be read is unknown. Throws an ApiError if there is no
  * answer.
+ * @param cluster what the plan was made with
  * @param answers what the API server says to the objects of the file, by {@link idOfPlanned}
  */
 export async function comparePlan(
   client: KubeClient,
-  objects: readonly KubeObject[],
+  planned: Planned,
+  cluster: LiveCluster,
   answers: ReadonlyMap<string, DryRunAnswer>,
 ): Promise<readonly Compared[]> {
-  const compared = await eachOf(objects, async (object): Promise<Compared> => {
+  const compared = await eachOf(planned.objects, async (object): Promise<Compared> => {
     const answer = answers.get(idOfPlanned(object))
     if (answer !== undefined) return { object, ...differenceOfWritten(object, answer) }
     try {
@@ -46,7 +48,7 @@ export async function comparePlan(
       return unknownOf(object, error)
     }
   })
-  return [...compared, ...(await leftOver(client, objects))]
+  return [...compared, ...leftOver(cluster, planned)]
 }
 
 /** Throws an error that is no refusal: then nothing is known of others either. */
@@ -75,25 +77,68 @@ async function liveOf(client: KubeClient, object: KubeObject): Promise<KubeObjec
   return secret
 }
 
-/** Returns the objects of the planned labs that are in no plan any more: the operator deletes them. Of a list that is refused it is unknown whether any is. */
-async function leftOver(client: KubeClient, objects: readonly KubeObject[]): Promise<Compared[]> {
-  const planned = new Set(objects.map(idOfPlanned))
-  const labs = objects.filter(({ kind, metadata }) => kind === workspace.kind && metadata.uid !== undefined)
-  const lists = labs.flatMap((lab) => LAB_TYPES.map((type) => ({ lab, type })))
-  const found = await eachOf(lists, async ({ lab: { metadata }, type }): Promise<Compared[]> => {
-    const where = type.namespaced ? { namespace: metadata.name } : {}
+/** What a cluster has of what is planned, each read once. */
+export class LiveCluster implements PresentCluster {
+  /** Stand for lists that are refused: whether anything of them is deleted is unknown. */
+  readonly refused: Compared[] = []
+  /** Children of all labs that were asked for. */
+  readonly children: KubeObject[] = []
+  readonly #client: KubeClient
+
+  constructor(client: KubeClient) {
+    this.#client = client
+  }
+
+  async liveOf(object: KubeObject): Promise<KubeObject | undefined> {
     try {
-      const own = { labelSelector: `${LABELS.workspaceUid}=${metadata.uid}`, metadataOnly: true }
-      const there = await listWhole(client, type, { ...own, ...where, project: (one) => one })
-      const strays = there.filter((one) => !planned.has(idOfPlanned(one)))
-      return strays.map((object) => ({ object, effect: 'delete', fields: [] }))
+      return await find(this.#client, typeOf(object), object.metadata)
     } catch (error) {
-      // A kind that is not installed has no objects.
-      if (isApiError(error, 'NotFound')) return []
-      return [unknownOf(anyOf(type, where), error)]
+      // The comparison says so.
+      unknownOf(object, error)
+      return undefined
     }
+  }
+
+  async childrenOf(live: KubeObject): Promise<readonly KubeObject[]> {
+    if (live.kind === workspace.kind) return await this.#childrenOfLab(live)
+    if (live.kind !== virtualMachine.kind) return []
+    const { clone } = (live as KubeObject & { readonly status?: VirtualMachineStatus }).status ?? {}
+    const { namespace = '' } = live.metadata
+    if (clone === undefined) return []
+    const root = {
+      apiVersion: apiVersionOf(DATA_VOLUME),
+      kind: DATA_VOLUME.kind,
+      metadata: { namespace, name: clone.name },
+    }
+    const found = await this.liveOf(root)
+    return found === undefined ? [] : [found]
+  }
+
+  async #childrenOfLab({ metadata: { name, uid } }: KubeObject): Promise<readonly KubeObject[]> {
+    const lists = await eachOf(LAB_TYPES, async (type) => {
+      const where = type.namespaced ? { namespace: name } : {}
+      const own = { labelSelector: `${LABELS.workspaceUid}=${uid}`, metadataOnly: type.kind === SECRET.kind }
+      try {
+        return await listWhole(this.#client, type, { ...own, ...where, project: (one) => one })
+      } catch (error) {
+        this.refused.push(unknownOf(anyOf(type, where), error))
+        return []
+      }
+    })
+    this.children.push(...lists.flat())
+    return lists.flat()
+  }
+}
+
+/** Returns the children of labs that are in no plan any more: the operator deletes those that need not stay. */
+function leftOver({ children, refused }: LiveCluster, { objects, staying = [] }: Planned): Compared[] {
+  const planned = new Set(objects.map(idOfPlanned))
+  const kept = new Set(staying)
+  const strays = children.filter((one) => !planned.has(idOfPlanned(one)))
+  const compared = strays.map((object): Compared => {
+    return { object, effect: kept.has(idOfPlanned(object)) ? 'keep' : 'delete', fields: [] }
   })
-  return found.flat()
+  return [...compared, ...refused]
 }
 
 const LAB_TYPES: readonly ResourceType[] = [...new Set(OWNED_TYPES.map(({ type }) => type))]
@@ -152,15 +197,4 @@ function differenceOfWritten({ metadata }: KubeObject, { stored, live }: DryRunA
   }
   const { status: _status, ...content } = wanted as KubeObject & { readonly status?: unknown }
   return differenceOf(content, live, 'whole')
-}
-
-/** Returns the uid that an object of ours has in the cluster; undefined if it is not there, or may not be read. Throws an ApiError if there is no answer. */
-export async function liveUid(client: KubeClient, object: KubeObject): Promise<string | undefined> {
-  try {
-    return (await find(client, typeOf(object), object.metadata))?.metadata.uid
-  } catch (error) {
-    // The comparison says so.
-    unknownOf(object, error)
-    return undefined
-  }
 }

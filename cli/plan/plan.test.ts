@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiError } from '../../operator/kube/api-error.fixtures.ts'
 import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
@@ -7,6 +8,7 @@ import { mergePatched } from '../../sandbox/memory-cluster/json.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { OtBench } from '../ot-bench.fixtures.ts'
 import { differenceOf } from './difference.ts'
+import { planFreshLab } from './plan-lab.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const API = 'apiVersion: pelotech.ot/v1alpha1'
@@ -222,5 +224,56 @@ describe('ot plan --diff', () => {
     expect(JSON.parse(bench.printed)).toContainEqual(
       expect.objectContaining({ kind: 'Workspace', fields: ['spec.expiresAt'], removed: ['spec.expiresAt'] }),
     )
+  })
+
+  it('keeps what a restore has made, and the claim of before', async () => {
+    const claims = { data: { claim: 'data-0123abcd', replaced: 'data', at: '2026-01-01T00:00:00Z' } }
+    const restored = { annotations: { 'pelotech.ot/volume-claims': JSON.stringify(claims) } }
+    const spec = { volumes: [{ name: 'data', size: '1Gi' }] }
+    bench.client.put(live(spec, restored))
+    const claim = { spec: { resources: { requests: { storage: '1Gi' } } } }
+    owned('PersistentVolumeClaim', 'v1', 'data', claim)
+    owned('PersistentVolumeClaim', 'v1', 'data-0123abcd', claim)
+    owned('PersistentVolumeClaim', 'v1', 'other', claim)
+    expect(await diff(spec)).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^kept as it is +PersistentVolumeClaim lab-1\/data(?! *metadata)$/m)
+    expect(bench.printed).toMatch(/^kept as it is +PersistentVolumeClaim lab-1\/data-0123abcd +metadata/m)
+    expect(bench.printed).not.toMatch(/^deleted +PersistentVolumeClaim lab-1\/data/m)
+    expect(bench.printed).toMatch(/^deleted +PersistentVolumeClaim lab-1\/other$/m)
+  })
+
+  it('knows what machines were asked for, and which disk they start from', async () => {
+    const vms = [
+      {
+        ...{ name: 'kali', backingVMDiskImage: 'kali', interfaces: [{ network: 'inside' }] },
+        resources: { cpu: 1, memory: '1Gi' },
+      },
+    ]
+    const asked = { annotations: { 'pelotech.ot/reset-requested-at': 'today' } }
+    const lab = { ...live({ networks, vms }, asked), status: { uncountedReset: 'none' } } as KubeObject
+    bench.client.put(lab)
+    const assumptions = { policy: POLICY_DEFAULTS, now: 0, images: new Map() }
+    const planned = planFreshLab(lab, assumptions, { live: lab, children: [] }).objects
+    const machine = planned.find(({ kind }) => kind === 'VirtualMachine') as KubeObject
+    expect(machine.metadata.annotations).toMatchObject({ 'pelotech.ot/reset-requested-at': 'today' })
+    bench.client.put({
+      ...machine,
+      metadata: { ...machine.metadata, uid: 'vm-uid', generation: 1 },
+      status: { clone: { name: 'kali-root-g2' } },
+    } as KubeObject)
+    const owner = {
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'VirtualMachine',
+      name: 'kali',
+      uid: 'vm-uid',
+      controller: true,
+    }
+    bench.client.put({
+      ...{ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', spec: {} },
+      metadata: { namespace: 'lab-1', name: 'kali-root-g2', ownerReferences: [owner] },
+    } as never as KubeObject)
+    expect(await diff({ networks, vms })).toBe(EXIT_CODES.done)
+    expect(bench.printed).not.toMatch(/^created +DataVolume lab-1/m)
+    expect(bench.printed).not.toMatch(/^changed +VirtualMachine lab-1\/kali/m)
   })
 })
