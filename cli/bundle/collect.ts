@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { RESOURCES } from '@open-terrain/constructs/operator'
+import { OPERATOR_SELECTOR } from '../../constructs/platform/operator-names.ts'
 import { messageOf } from '../../operator/base/messages.ts'
 import { MACHINE_CHILDREN } from '../../operator/controllers/virtual-machine/decide/machine-plan.ts'
 import { IMAGE_CHILDREN } from '../../operator/controllers/vm-disk-image/decide/image-plan.ts'
@@ -49,13 +50,18 @@ const KUBEVIRT: ResourceType = {
   plural: 'kubevirts',
   namespaced: true,
 }
+/** Others may run in its namespace. */
+const OF_OPERATOR = Object.entries(OPERATOR_SELECTOR)
+  .map(([label, value]) => `${label}=${value}`)
+  .join(',')
+
 /** Lines of each log. */
 const LOG_LINES = 5_000
 
 /** Groups whose Events are about our objects, or about what they are made of. */
 const TOLD_GROUPS = /^(pelotech\.ot|cdi\.kubevirt\.io|kubevirt\.io|snapshot\.)/
 
-/** Reads what a bug report needs, with the rights of the caller, and without secrets. A Secret is never read. */
+/** Reads what a bug report needs, with the rights of the caller, and without secrets. A Secret is never read. Throws an ApiError if there is no answer. */
 export async function collectBundle(source: BundleSource): Promise<CollectedFiles> {
   const collector = new Collector(source)
   await collector.objects()
@@ -104,7 +110,7 @@ class Collector implements CollectedFiles {
       metadata.name.startsWith('sync-operator'),
     )
     await this.#list('operator/leases.json', LEASE, { namespace })
-    await this.#list('operator/deployments.json', DEPLOYMENT, { namespace })
+    await this.#list('operator/deployments.json', DEPLOYMENT, { namespace, labelSelector: OF_OPERATOR })
     await this.#list('cluster/cdi.json', CDI)
     await this.#list('cluster/kubevirt.json', KUBEVIRT)
     const isOurs = ({ metadata }: KubeObject) => metadata.name.endsWith('.pelotech.ot')
@@ -125,9 +131,12 @@ class Collector implements CollectedFiles {
   }
 
   async events(): Promise<void> {
-    const labs = new Set(this.#own.filter(({ kind }) => kind === 'Workspace').map(({ metadata }) => metadata.name))
+    const byUid = new Map(this.#own.map((one) => [one.metadata.uid, one]))
+    const labs = this.#own.filter(({ kind }) => kind === 'Workspace')
+    const ofLabs = new Map(labs.map((lab) => [lab.metadata.name, [lab]]))
+    for (const one of this.#own) ofLabs.get(one.metadata.namespace ?? '')?.push(one)
     const isTold = ({ metadata, involvedObject }: Raw) =>
-      TOLD_GROUPS.test(involvedObject?.apiVersion ?? '') || labs.has(metadata.namespace)
+      TOLD_GROUPS.test(involvedObject?.apiVersion ?? '') || ofLabs.has(metadata.namespace)
     const asEvent = ({
       metadata,
       involvedObject,
@@ -140,11 +149,8 @@ class Collector implements CollectedFiles {
       eventTime,
     }: Raw) => {
       const { kind, namespace, name } = involvedObject ?? {}
-      const quoted = this.#own.filter(
-        (one) =>
-          one.metadata.uid === involvedObject?.uid ||
-          [one.metadata.namespace, one.metadata.name].includes(metadata.namespace),
-      )
+      const meant = byUid.get(involvedObject?.uid)
+      const quoted = [...(meant === undefined ? [] : [meant]), ...(ofLabs.get(metadata.namespace) ?? [])]
       const told = redactedText(String(message ?? ''), quoted)
       return { kind, namespace, name, type, reason, message: told, count, firstTimestamp, lastTimestamp, eventTime }
     }
@@ -153,7 +159,7 @@ class Collector implements CollectedFiles {
 
   async logs(): Promise<void> {
     const namespace = this.#source.operatorNamespace
-    const pods = await this.#list('operator/pods.json', POD, { namespace })
+    const pods = await this.#list('operator/pods.json', POD, { namespace, labelSelector: OF_OPERATOR })
     for (const { metadata } of pods) {
       const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log`
       await this.#text(`operator/logs/${metadata.name}.log`, `${path}?tailLines=${LOG_LINES}&timestamps=true`)
@@ -164,19 +170,20 @@ class Collector implements CollectedFiles {
   async #list(
     file: string,
     type: ResourceType,
-    where: Pick<Listing<KubeObject>, 'namespace'> = {},
+    where: Pick<Listing<KubeObject>, 'namespace' | 'labelSelector'> = {},
     isKept: (object: KubeObject) => boolean = () => true,
-    shown: (object: KubeObject) => object = redactedObject,
+    shown: (object: KubeObject) => object = (object) => redactedObject(object, this.#source.operatorNamespace),
   ): Promise<KubeObject[]> {
     const objects: KubeObject[] = []
     try {
       for await (const { items } of listPages(this.#source.client, type, { ...where, project: (one) => one }))
         objects.push(...items.filter(isKept))
     } catch (error) {
-      if (!isApiError(error)) throw error
+      // Where nothing answers, nothing else can be read either.
+      if (!isApiError(error) || error.reason === 'NoAnswer') throw error
       this.unread.push({ what: file, why: error.message })
     }
-    if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map(shown), undefined, 1)}\n`)
+    if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map((one) => shown(one)), undefined, 1)}\n`)
     return objects
   }
 
@@ -198,6 +205,6 @@ class Collector implements CollectedFiles {
 export function bundleManifest({ files, unread }: CollectedFiles, at: string): string {
   const contents = [...files].map(([path, text]) => ({ path, bytes: Buffer.byteLength(text) }))
   const notIn =
-    'Secrets, user data, contents of files, values of environment variables and headers, variables of plays, overrides, passwords, data of ConfigMaps other than those of the operator, and credentials and queries of URLs'
+    'Secrets, user data, contents of files, values of environment variables and headers, words of commands, variables of plays, overrides, passwords, data of ConfigMaps other than those of the operator, and credentials and queries of URLs'
   return `${JSON.stringify({ createdAt: at, notIn, contents, unread }, undefined, 2)}\n`
 }
