@@ -113,6 +113,15 @@ beforeEach(() => {
       },
     },
   } as unknown as KubeObject)
+  const merged = { nodeSelector: { 'a.b/c': CANARIES.mergedOverride, 'kept-label': 'kept-in-pod' } }
+  bench.client.put({
+    ...{ apiVersion: 'v1', kind: 'Pod', spec: merged },
+    metadata: { namespace: 'lab-1', name: 'web-1', labels: ofLab },
+  } as unknown as KubeObject)
+  bench.client.put({
+    ...{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', spec: merged },
+    metadata: { namespace: 'lab-1', name: 'kali', labels: ofLab },
+  } as unknown as KubeObject)
   bench.client.put({
     ...{ apiVersion: 'v1', kind: 'Pod', spec: { hostname: CANARIES.neighbour } },
     metadata: { namespace: 'sync-operator', name: 'neighbour' },
@@ -177,6 +186,8 @@ describe('ot bundle', () => {
     expect(files.get('children/configmaps.json')).toContain('"web.0": "…"')
     for (const kept of ['kept-value', 'kept-hash', '/bin/kept-program', '--kept-flag', '"-c"'])
       expect(files.get('children/deployments.apps.json')).toContain(kept)
+    expect(files.get('children/pods.json')).toContain('kept-in-pod')
+    expect(files.get('children/virtualmachineinstances.kubevirt.io.json')).toContain('kept-in-pod')
     expect(files.get('operator/pods.json')).toContain('kept-operator-pod')
   })
 

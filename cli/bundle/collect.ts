@@ -19,7 +19,7 @@ import {
   POD,
   SECRET,
 } from '../../operator/kube/resource-types.ts'
-import { redactedObject, redactedText } from './redact.ts'
+import { overriddenPaths, redactedObject, redactedText } from './redact.ts'
 
 /** What a bundle is made from. */
 export interface BundleSource {
@@ -58,6 +58,10 @@ const OF_OPERATOR = Object.entries(OPERATOR_SELECTOR)
 /** Lines of each log. */
 const LOG_LINES = 5_000
 
+/** Made by Kubernetes and KubeVirt from the template of another object. */
+const MADE_FROM_TEMPLATES: ReadonlySet<string> = new Set(['Pod', 'VirtualMachineInstance'])
+const TEMPLATE = 'template.'
+
 /** Groups whose Events are about our objects, or about what they are made of. */
 const TOLD_GROUPS = /^(pelotech\.ot|cdi\.kubevirt\.io|kubevirt\.io|snapshot\.)/
 
@@ -77,6 +81,8 @@ class Collector implements CollectedFiles {
   readonly #source: BundleSource
   /** Ours as they are, which are not written anywhere. */
   #own: readonly KubeObject[] = []
+  /** Paths of overrides in the pods and running machines of a namespace, which do not name them. */
+  readonly #overridden = new Map<string, Set<string>>()
 
   constructor(source: BundleSource) {
     this.#source = source
@@ -94,8 +100,10 @@ class Collector implements CollectedFiles {
       ]),
     )
     for (const resource of RESOURCES) types.delete(`${resource.group}/${resource.plural}`)
-    // One of KubeVirt has the same plural, in another group.
-    for (const type of types.values()) {
+    // One of KubeVirt has the same plural, in another group. What names its overrides comes before what is made from it.
+    const isMade = (type: ResourceType) => MADE_FROM_TEMPLATES.has(type.kind)
+    const inOrder = [...types.values()].toSorted((one, other) => Number(isMade(one)) - Number(isMade(other)))
+    for (const type of inOrder) {
       if (type.kind === SECRET.kind) continue
       const name = `children/${type.plural}${type.group === '' ? '' : `.${type.group}`}.json`
       const isOurs = ({ metadata: { labels = {} } }: KubeObject) =>
@@ -172,7 +180,7 @@ class Collector implements CollectedFiles {
     type: ResourceType,
     where: Pick<Listing<KubeObject>, 'namespace' | 'labelSelector'> = {},
     isKept: (object: KubeObject) => boolean = () => true,
-    shown: (object: KubeObject) => object = (object) => redactedObject(object, this.#source.operatorNamespace),
+    shown: (object: KubeObject) => object = (object) => this.#redacted(object),
   ): Promise<KubeObject[]> {
     const objects: KubeObject[] = []
     try {
@@ -185,6 +193,19 @@ class Collector implements CollectedFiles {
     }
     if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map((one) => shown(one)), undefined, 1)}\n`)
     return objects
+  }
+
+  #redacted(object: KubeObject): object {
+    const { namespace = '' } = object.metadata
+    const known = this.#overridden.get(namespace) ?? new Set()
+    for (const path of overriddenPaths(object))
+      if (path.startsWith(TEMPLATE)) known.add(path.slice(TEMPLATE.length))
+    this.#overridden.set(namespace, known)
+    return redactedObject(
+      object,
+      this.#source.operatorNamespace,
+      MADE_FROM_TEMPLATES.has(object.kind) ? [...known] : [],
+    )
   }
 
   async #text(file: string, path: string): Promise<void> {

@@ -33,15 +33,20 @@ interface Place {
  * plays, passwords, overrides also where they are merged, data of ConfigMaps, credentials and queries of URLs, and each of these where a status quotes it. Names
  * stay.
  * @param operatorNamespace where the data of ConfigMaps of the operator is kept
+ * @param overridden paths in the object at which overrides were merged that it does not name itself, such as those of a Deployment in its pods
  */
-export function redactedObject(object: KubeObject, operatorNamespace: string): object {
+export function redactedObject(
+  object: KubeObject,
+  operatorNamespace: string,
+  overridden: readonly string[] = [],
+): object {
   const place = { object, operatorNamespace, mayQuote: false }
   const {
     managedFields: _who,
     annotations = {},
     ...metadata
   } = object.metadata as KubeObject['metadata'] & { readonly managedFields?: unknown }
-  const rest = Object.entries(withoutOverrides(object)).filter(([field]) => field !== 'metadata')
+  const rest = Object.entries(withoutOverrides(object, overridden)).filter(([field]) => field !== 'metadata')
   return {
     ...(hidden({ metadata: { ...metadata, annotations } }, place) as object),
     ...Object.fromEntries(
@@ -81,13 +86,15 @@ function shownWord(word: unknown, isProgram: boolean): unknown {
   return PLAIN_FLAG.test(word) || (isProgram && PROGRAM.test(word)) ? word : HIDDEN
 }
 
-/** Returns an object without the values of overrides that were merged into its spec. Its annotation says where they are. */
-function withoutOverrides(object: KubeObject): KubeObject {
-  const notes = Object.entries(object.metadata.annotations ?? {}).filter(([name]) => OVERRIDES.test(name))
-  const paths = notes.flatMap(([, text]) => text.split(',')).filter((path) => path !== '')
-  if (paths.length === 0) return object
-  const { spec } = object as { readonly spec?: unknown }
-  return { ...object, spec: paths.reduce<unknown>(withoutValueAt, spec) } as KubeObject
+/** Returns the paths below the spec of an object at which overrides were merged. Its annotation names them. */
+export function overriddenPaths({ metadata }: KubeObject): readonly string[] {
+  const notes = Object.entries(metadata.annotations ?? {}).filter(([name]) => OVERRIDES.test(name))
+  return notes.flatMap(([, text]) => text.split(',')).filter((path) => path !== '')
+}
+
+function withoutOverrides(object: KubeObject, more: readonly string[]): KubeObject {
+  const paths = [...overriddenPaths(object).map((path) => `spec.${path}`), ...more]
+  return paths.reduce<unknown>(withoutValueAt, object) as KubeObject
 }
 
 /** @param path `a.b[item].c`; the name of a field may have dots as well */
