@@ -54,7 +54,7 @@ export async function showPlanDifference(
   const written = manifest.objects.map(({ object }) => object)
   const { answers, problems } = await dryRun(client, written)
   if (!isUsable(output, problems, file)) return EXIT_CODES.failed
-  const policy = await policyOfCluster(client, operatorNamespace, options.changes)
+  const policy = await policyOfCluster(client, operatorNamespace, options.changes, output.tell)
   const images = imagesOf(options.images, policy.imageNamespace)
   const assumptions = { policy, now: output.clock.now(), images }
   const cluster = new LiveCluster(client)
