@@ -100,6 +100,7 @@ async function asked(
 
 /** Returns why there is nothing to ask for; undefined if there is something. */
 function idleText(verb: AskVerb, object: KubeObject): string | undefined {
+  if (verb === 'retry' && object.kind !== 'VMDiskImage') return unfailedText(object)
   if (object.kind !== 'VMDiskImage') return undefined
   const { suspend = false } = (object as { readonly spec?: { readonly suspend?: boolean } }).spec ?? {}
   if (verb === 'suspend' && suspend) return 'was suspended already'
@@ -108,9 +109,28 @@ function idleText(verb: AskVerb, object: KubeObject): string | undefined {
   return verb === 'retry' && isDone ? 'has not failed: ot refresh downloads its source again' : undefined
 }
 
+/**
+ * Returns that a lab or a DataSync names nothing that a request would try again; undefined if it does, or if its status is not about its present spec: nothing
+ * would ever answer such a request.
+ */
+function unfailedText({ kind, metadata, status }: Told): string | undefined {
+  if (status === undefined || status.observedGeneration !== metadata.generation) return undefined
+  const { phase, plays = [], images = [] } = status
+  if (kind === 'Workspace') {
+    // Those of each start are played again in any case.
+    const isAsked = plays.some((one) => one.play === 'deploy' || !['Succeeded', 'Running'].includes(one.phase))
+    return isAsked ? undefined : 'has no play that has failed: nothing would be played again'
+  }
+  const isFailed = phase === 'Failed' || images.some((one) => one.phase === 'Failed')
+  return isFailed ? undefined : 'has no image that has failed: ot refresh downloads its sources again'
+}
+
 /** What all kinds that can be asked say of themselves. */
 interface Told extends KubeObject {
   readonly status?: {
+    readonly observedGeneration?: number
+    readonly plays?: readonly { readonly play: string; readonly phase: string }[]
+    readonly images?: readonly { readonly phase?: string }[]
     readonly phase?: string
     readonly reason?: string
     readonly message?: string

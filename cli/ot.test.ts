@@ -491,8 +491,8 @@ describe('ot prune', () => {
     putPolicy({ reclaimPolicy: 'Retain' })
     expect(await ot('prune', '--dry-run')).toBe(EXIT_CODES.done)
     expect(printed.split('\n')).toEqual([
-      'WHEN    EFFECT   SIZE       OBJECT',
-      'never   kept     10.0 GiB   VMDiskImage farm/old',
+      'WHEN    EFFECT   SIZE       OBJECT                 WHY',
+      'never   kept     10.0 GiB   VMDiskImage farm/old   reclaimPolicy of the policy is Retain',
       '',
       'images that nobody uses: 1, 10.0 GiB; of these deleted: 0, 0 B',
       '',
@@ -501,7 +501,7 @@ describe('ot prune', () => {
     const asIf = ['--set', 'reclaimPolicy=Delete', '--set', 'unreferencedTTL=1h', '--set', 'workspaceLifetime=72h']
     expect(await ot('prune', '--dry-run', ...asIf)).toBe(EXIT_CODES.done)
     expect(printed.split('\n')).toEqual([
-      'WHEN                   EFFECT         SIZE       OBJECT',
+      'WHEN                   EFFECT         SIZE       OBJECT                 WHY',
       'at once                deleted        10.0 GiB   VMDiskImage farm/old',
       '2026-01-04T00:00:00Z   switched off              Workspace lab-1',
       '',
@@ -520,7 +520,8 @@ describe('ot prune', () => {
   it('says which value cannot be used, and that it only shows', async () => {
     expect(await ot('prune', '--dry-run', '--set', 'workspaceLifetime=soon')).toBe(EXIT_CODES.usage)
     expect(await ot('prune')).toBe(EXIT_CODES.usage)
-    expect(told).toMatch(/^ot: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
+    expect(told).toMatch(
+      /^there is no ConfigMap sync-operator-policy in namespace sync-operator: the defaults .*\not: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
   })
 })
 
@@ -544,7 +545,7 @@ describe('ot retry, refresh, suspend and resume', () => {
       ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'DataSync', spec: { workspaceId: '035', vms: [] } },
       metadata: { namespace: 'farm', name: 'net-1' },
     } as KubeObject)
-    put('lab-1', RUNNING)
+    put('lab-1', { ...RUNNING, plays: [{ vm: 'kali', play: 'build', phase: 'Failed' }] })
     expect(await ot('retry', 'vmdi/kali', 'datasyncs.pelotech.ot/net-1', 'otws/lab-1', '-n', 'farm')).toBe(
       EXIT_CODES.done,
     )
@@ -558,6 +559,23 @@ describe('ot retry, refresh, suspend and resume', () => {
     expect(asked('Workspace', 'lab-1', 'play')).toEqual(now)
     expect(await ot('refresh', 'vmdi', '-l', 'course=net-1', '-A')).toBe(EXIT_CODES.done)
     expect(asked('VMDiskImage', 'farm/kali', 'sync')).toEqual(now)
+  })
+
+  it('does not wait for an answer where nothing has failed', async () => {
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'DataSync', spec: { workspaceId: '035', vms: [] } },
+      metadata: { namespace: 'farm', name: 'net-1', generation: 1 },
+      status: { observedGeneration: 1, phase: 'Succeeded', images: [{ phase: 'Succeeded' }] },
+    } as never as KubeObject)
+    client.put({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', spec: {} },
+      metadata: { name: 'played', generation: 1 },
+      status: { observedGeneration: 1, phase: 'Ready', plays: [{ vm: 'kali', play: 'build', phase: 'Succeeded' }] },
+    } as never as KubeObject)
+    expect(await ot('retry', 'otws/played', 'dsync/net-1', '-n', 'farm', '--wait')).toBe(EXIT_CODES.done)
+    expect(printed).toContain('workspace.pelotech.ot/played has no play that has failed')
+    expect(printed).toContain('datasync.pelotech.ot/net-1 in farm has no image that has failed')
+    expect([asked('Workspace', 'played', 'play'), asked('DataSync', 'farm/net-1', 'retry')]).toEqual([undefined, undefined])
   })
 
   it('hold images back, and let them go on, once', async () => {

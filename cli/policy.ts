@@ -4,17 +4,25 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { CONFIG_MAP } from '../operator/kube/resource-types.ts'
 import { CommandError } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+import { shown } from './table.ts'
 
 /** The ConfigMap of a policy. */
 export type StoredPolicy = KubeObject & { readonly data?: Readonly<Record<string, string>> }
 
-/** Returns the policy of the cluster with some other values. Throws a CommandError if one of those cannot be used, and ApiError. */
+/** Returns the policy of the cluster with some other values, and tells where there is none. Throws a CommandError if one of those cannot be used, and ApiError. */
 export async function policyOfCluster(
   client: KubeClient,
   namespace: string,
   changes: readonly string[],
+  tell: Surroundings['tell'],
 ): Promise<Policy> {
-  return changedPolicy(await find<StoredPolicy>(client, CONFIG_MAP, { namespace, name: POLICY_NAME }), changes)
+  const stored = await find<StoredPolicy>(client, CONFIG_MAP, { namespace, name: POLICY_NAME })
+  if (stored === undefined)
+    tell(
+      `there is no ConfigMap ${shown(`${POLICY_NAME} in namespace ${namespace}`)}: the defaults of the policy are taken; if the operator is in another namespace, say --operator-namespace\n`,
+    )
+  return changedPolicy(stored, changes)
 }
 
 /**

@@ -1,14 +1,15 @@
-import { parseQuantity, vmDiskImage, workspace } from '@open-terrain/constructs/operator'
+import { type Policy, parseQuantity, vmDiskImage, workspace } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import { toShortTime } from '../operator/base/time.ts'
-import { dueImages } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
+import { dueImages, isOfOurs } from '../operator/controllers/vm-disk-image/decide/expiry.ts'
 import { parsedWorkspaceSpec, viewWorkspace } from '../operator/controllers/workspace/caches.ts'
 import { dueLabs } from '../operator/controllers/workspace/decide/policy-ends.ts'
-import { type ImageView, viewImage } from '../operator/images/image-view.ts'
+import { type ImageView, parsedImageSpec, viewImage } from '../operator/images/image-view.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { keyOf } from '../operator/kube/kube-object.ts'
+import { isTerminating, keyOf } from '../operator/kube/kube-object.ts'
 import { listWhole } from '../operator/kube/list-all.ts'
 import { policyOfCluster } from './policy.ts'
+import type { Surroundings } from './surroundings.ts'
 import { bytesText, tableOf } from './table.ts'
 
 export const PREVIEW_FORMS = ['table', 'json'] as const
@@ -20,6 +21,7 @@ interface PreviewOptions {
   /** Values that the policy would have, as `KEY=VALUE`. */
   readonly changes: readonly string[]
   readonly output: PreviewForm
+  readonly tell: Surroundings['tell']
 }
 
 /** What the operator does because of the policy, unless somebody does something before. `-o json` prints a list of them. */
@@ -33,6 +35,8 @@ interface Due {
   readonly kind: 'VMDiskImage' | 'Workspace'
   /** With its namespace, if it is in one. */
   readonly name: string
+  /** Why an image is kept. */
+  readonly why?: string
 }
 
 /**
@@ -41,15 +45,15 @@ interface Due {
  */
 export async function previewPolicy(
   client: KubeClient,
-  { namespace, changes, output }: PreviewOptions,
+  { namespace, changes, output, tell }: PreviewOptions,
   now: number,
 ): Promise<string> {
-  const policy = await policyOfCluster(client, namespace, changes)
+  const policy = await policyOfCluster(client, namespace, changes, tell)
   const all = await listWhole(client, vmDiskImage, { project: viewImage })
   const images = dueImages(all, policy, now)
   const dueKeys = new Set(images.map(({ key }) => key))
   const bytes = new Map(all.map((image) => [keyOf(image.metadata), bytesOf(image)]))
-  const kept = all.filter((image) => isUnused(image) && !dueKeys.has(keyOf(image.metadata)))
+  const kept = all.filter((image) => isUnused(image) && !isTerminating(image) && !dueKeys.has(keyOf(image.metadata)))
   const labs = await listWhole(client, workspace, {
     project: (object) => {
       const lab = viewWorkspace(object)
@@ -61,9 +65,10 @@ export async function previewPolicy(
       ...({ atMs: now + inMs, effect: 'deleted', kind: 'VMDiskImage', name: key } as const),
       bytes: bytes.get(key),
     })),
-    ...kept.map(({ metadata }) => {
-      const name = keyOf(metadata)
-      return { atMs: undefined, effect: 'kept', kind: 'VMDiskImage', name, bytes: bytes.get(name) } as const
+    ...kept.map((image) => {
+      const name = keyOf(image.metadata)
+      const what = { atMs: undefined, effect: 'kept', kind: 'VMDiskImage', name, why: whyKept(image, policy) } as const
+      return { ...what, bytes: bytes.get(name) }
     }),
     ...dueLabs(labs, policy, now).map(({ name, atMs }) => ({
       ...({ atMs, effect: 'switched off', kind: 'Workspace', name } as const),
@@ -75,10 +80,10 @@ export async function previewPolicy(
   })
   if (output === 'json') return `${JSON.stringify(inOrder.map(asData), undefined, 2)}\n`
   if (inOrder.length === 0) return 'no image would be deleted, and no lab switched off\n'
-  const rows = inOrder.map(({ atMs, effect, kind, name, bytes: size }) => [
-    ...[whenOf(atMs, now), effect, size === undefined ? '' : bytesText(size), `${kind} ${name}`],
+  const rows = inOrder.map(({ atMs, effect, kind, name, why = '', bytes: size }) => [
+    ...[whenOf(atMs, now), effect, size === undefined ? '' : bytesText(size), `${kind} ${name}`, why],
   ])
-  return tableOf(['WHEN', 'EFFECT', 'SIZE', 'OBJECT'], rows) + summaryOf(inOrder)
+  return tableOf(['WHEN', 'EFFECT', 'SIZE', 'OBJECT', 'WHY'], rows) + summaryOf(inOrder)
 }
 
 function whenOf(atMs: number | undefined, now: number): string {
@@ -93,6 +98,18 @@ function asData({ atMs, ...rest }: Due): object {
 /** Reports whether nothing refers to an image, as its status says. */
 function isUnused({ status }: ImageView): boolean {
   return status.references?.count === 0
+}
+
+/** Returns why the operator does not delete an image that nobody uses. */
+function whyKept(image: ImageView, policy: Policy): string {
+  const parsed = parsedImageSpec(image)
+  if (!parsed.ok) return 'its spec cannot be used'
+  const { reclaimPolicy } = parsed.spec
+  const key = isOfOurs({ image }) ? 'reclaimPolicy' : 'userReclaimPolicy'
+  if (reclaimPolicy === 'Retain') return 'spec.reclaimPolicy is Retain'
+  if (reclaimPolicy === undefined && policy[key] === 'Retain') return `${key} of the policy is Retain`
+  if (image.status.unreferencedSince === undefined) return 'the operator has not yet said since when nobody uses it'
+  return 'its unreferencedTTL is 0, and nobody has ever used it'
 }
 
 function bytesOf({ status }: ImageView): number | undefined {

@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { groupOf, type KubeObject, keyOf, objectKeyOf } from '../operator/kube/kube-object.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
-import { type Compared, comparePlan, dryRunProblems, liveUid } from './plan/compare.ts'
+import { type Compared, comparePlan, dryRun, LiveCluster } from './plan/compare.ts'
 import { type ManifestFile, type ManifestProblem, readManifest } from './plan/manifest.ts'
 import { planManifest } from './plan/plan-manifest.ts'
 import { changedPolicy, policyOfCluster, type StoredPolicy } from './policy.ts'
@@ -52,13 +52,15 @@ export async function showPlanDifference(
   const { manifest, file } = await manifestOf(output, options)
   if (!isUsable(output, manifest.problems, file)) return EXIT_CODES.failed
   const written = manifest.objects.map(({ object }) => object)
-  if (!isUsable(output, await dryRunProblems(client, written), file)) return EXIT_CODES.failed
-  const policy = await policyOfCluster(client, operatorNamespace, options.changes)
+  const { answers, problems } = await dryRun(client, written)
+  if (!isUsable(output, problems, file)) return EXIT_CODES.failed
+  const policy = await policyOfCluster(client, operatorNamespace, options.changes, output.tell)
   const images = imagesOf(options.images, policy.imageNamespace)
   const assumptions = { policy, now: output.clock.now(), images }
-  const { objects, remarks } = await planManifest(written, assumptions, (object) => liveUid(client, object))
-  const compared = await comparePlan(client, objects)
-  tellRemarks(output, remarks)
+  const cluster = new LiveCluster(client)
+  const planned = await planManifest(written, assumptions, cluster)
+  const compared = await comparePlan(client, planned, cluster, answers)
+  tellRemarks(output, planned.remarks)
   output.print(differenceText(compared, options.output))
   return EXIT_CODES.done
 }
@@ -110,16 +112,19 @@ function differenceText(compared: readonly Compared[], form: PlanForm | undefine
   const apart = compared.filter(({ effect, unknown }) => effect !== 'none' || unknown !== undefined)
   if (form === 'name') return apart.map(({ object }) => `${nameOf(object)}\n`).join('')
   if (form !== undefined) {
-    const data = apart.map(({ object, effect, fields, unknown }) => ({
+    const data = apart.map(({ object, effect, fields, removed, unknown }) => ({
       ...{ apiVersion: object.apiVersion, kind: object.kind, ...keyPart(object) },
-      ...(unknown === undefined ? { effect, fields } : { effect: 'unknown', message: unknown }),
+      ...(unknown === undefined
+        ? { effect, fields, ...(removed && { removed }) }
+        : { effect: 'unknown', message: unknown }),
     }))
     return form === 'json' ? `${JSON.stringify(data, undefined, 2)}\n` : stringify(data, { lineWidth: 0 })
   }
   if (apart.length === 0) return 'nothing would change\n'
-  const rows = apart.map(({ object, effect, fields, unknown }) => {
+  const rows = apart.map(({ object, effect, fields, removed = [], unknown }) => {
     const what = unknown === undefined ? EFFECTS[effect] : 'unknown'
-    return [what, `${object.kind} ${keyOf(object.metadata)}`, unknown ?? fields.join(', ')]
+    const named = fields.map((field) => (removed.includes(field) ? `${field} (not in the file)` : field))
+    return [what, `${object.kind} ${keyOf(object.metadata)}`, unknown ?? named.join(', ')]
   })
   return tableOf(['EFFECT', 'OBJECT', 'FIELDS'], rows)
 }

@@ -18,6 +18,13 @@ const CANARIES = {
   flag: 'canary-flag-word-4t6q',
   variable: 'canary-variable-of-play',
   override: 'canary-override-value',
+  mergedOverride: 'canary-merged-override',
+  mergedItem: 'canary-merged-in-an-item',
+  template: 'canary-annotation-of-template',
+  word: 'canary-word-of-command',
+  argument: '--opt=canary-argument-5v',
+  neighbour: 'canary-of-a-neighbour-pod',
+  foreignPolicy: 'canary-policy-of-a-lab-7c',
   user: 'canary-url-user-8s3',
   query: 'canary-url-query-6w',
   secret: 'canary-in-a-secret-1p',
@@ -78,6 +85,59 @@ beforeEach(() => {
     metadata: { namespace: 'lab-1', name: 'web-files', labels: ofLab },
   } as KubeObject)
   bench.client.put({
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { concurrency: CANARIES.foreignPolicy } },
+    metadata: { namespace: 'lab-1', name: 'sync-operator-x', labels: ofLab },
+  } as KubeObject)
+  const paths = 'template.spec.nodeSelector.a.b/c,template.spec.containers[web].lifecycle,template.spec.hostAliases'
+  bench.client.put({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
+    metadata: {
+      ...{ namespace: 'lab-1', name: 'web', labels: ofLab },
+      annotations: { 'pelotech.ot/overrides': paths },
+    },
+    spec: {
+      replicas: 1,
+      template: {
+        metadata: { annotations: { 'example.org/any': CANARIES.template, 'pelotech.ot/hosts': 'kept-hash' } },
+        spec: {
+          nodeSelector: { 'a.b/c': CANARIES.mergedOverride, 'kept-label': 'kept-value' },
+          hostAliases: [{ ip: '10.0.0.1', hostnames: [CANARIES.mergedOverride] }],
+          containers: [
+            {
+              ...{ name: 'web', lifecycle: { postStart: { exec: { path: CANARIES.mergedItem } } } },
+              command: ['/bin/kept-program', '--kept-flag', CANARIES.word],
+              args: [CANARIES.argument, '-c', `echo ${CANARIES.word}`],
+            },
+          ],
+        },
+      },
+    },
+  } as unknown as KubeObject)
+  const merged = { nodeSelector: { 'a.b/c': CANARIES.mergedOverride, 'kept-label': 'kept-in-pod' } }
+  bench.client.put({
+    ...{ apiVersion: 'v1', kind: 'Pod', spec: merged },
+    metadata: { namespace: 'lab-1', name: 'web-1', labels: ofLab },
+  } as unknown as KubeObject)
+  bench.client.put({
+    ...{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', spec: merged },
+    metadata: { namespace: 'lab-1', name: 'kali', labels: ofLab },
+  } as unknown as KubeObject)
+  bench.client.put({
+    ...{ apiVersion: 'v1', kind: 'Pod', spec: { hostname: CANARIES.neighbour } },
+    metadata: { namespace: 'sync-operator', name: 'neighbour' },
+  } as unknown as KubeObject)
+  bench.client.put({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment', spec: { paused: CANARIES.neighbour } },
+    metadata: { namespace: 'sync-operator', name: 'neighbour' },
+  } as unknown as KubeObject)
+  bench.client.put({
+    ...{ apiVersion: 'v1', kind: 'Pod', spec: { hostname: 'kept-operator-pod' } },
+    metadata: {
+      ...{ namespace: 'sync-operator', name: 'operator-1' },
+      labels: { 'app.kubernetes.io/name': 'open-terrain-operator' },
+    },
+  } as unknown as KubeObject)
+  bench.client.put({
     ...{ apiVersion: 'v1', kind: 'Secret', data: { password: Buffer.from(CANARIES.secret).toString('base64') } },
     metadata: { namespace: 'lab-1', name: 'login', labels: ofLab },
   } as KubeObject)
@@ -124,6 +184,11 @@ describe('ot bundle', () => {
     expect(files.get('events.json')).toContain('container says …')
     expect(files.get('cluster/version.json')).toContain('v1.36.0')
     expect(files.get('children/configmaps.json')).toContain('"web.0": "…"')
+    for (const kept of ['kept-value', 'kept-hash', '/bin/kept-program', '--kept-flag', '"-c"'])
+      expect(files.get('children/deployments.apps.json')).toContain(kept)
+    expect(files.get('children/pods.json')).toContain('kept-in-pod')
+    expect(files.get('children/virtualmachineinstances.kubevirt.io.json')).toContain('kept-in-pod')
+    expect(files.get('operator/pods.json')).toContain('kept-operator-pod')
   })
 
   it('never reads a Secret, and says what it could not read', async () => {
@@ -136,6 +201,16 @@ describe('ot bundle', () => {
     expect(manifest.unread).toContainEqual({ what: 'objects/datasyncs.json', why: 'you may not list datasyncs' })
     expect(bench.told).toContain('not in it: objects/datasyncs.json: you may not list datasyncs\n')
     expect(bench.client.calls.filter(({ kind }) => kind === 'Secret')).toEqual([])
+  })
+
+  it('ends where nothing answers, and writes nothing', async () => {
+    bench.client.before = () => {
+      throw apiError('NoAnswer', { message: 'connection refused' })
+    }
+    expect(await bench.ot('bundle', '-o', 'report.tar.gz')).toBe(EXIT_CODES.failed)
+    expect(bench.told).toBe('ot: connection refused\n')
+    expect(bench.client.calls).toHaveLength(1)
+    expect(bench.written.size).toBe(0)
   })
 
   it('does not write over another file', async () => {

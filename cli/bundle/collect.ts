@@ -1,5 +1,6 @@
 import { LABELS } from '@open-terrain/constructs'
 import { RESOURCES } from '@open-terrain/constructs/operator'
+import { OPERATOR_SELECTOR } from '../../constructs/platform/operator-names.ts'
 import { messageOf } from '../../operator/base/messages.ts'
 import { MACHINE_CHILDREN } from '../../operator/controllers/virtual-machine/decide/machine-plan.ts'
 import { IMAGE_CHILDREN } from '../../operator/controllers/vm-disk-image/decide/image-plan.ts'
@@ -18,7 +19,7 @@ import {
   POD,
   SECRET,
 } from '../../operator/kube/resource-types.ts'
-import { redactedObject, redactedText } from './redact.ts'
+import { overriddenPaths, redactedObject, redactedText } from './redact.ts'
 
 /** What a bundle is made from. */
 export interface BundleSource {
@@ -49,13 +50,22 @@ const KUBEVIRT: ResourceType = {
   plural: 'kubevirts',
   namespaced: true,
 }
+/** Others may run in its namespace. */
+const OF_OPERATOR = Object.entries(OPERATOR_SELECTOR)
+  .map(([label, value]) => `${label}=${value}`)
+  .join(',')
+
 /** Lines of each log. */
 const LOG_LINES = 5_000
+
+/** Made by Kubernetes and KubeVirt from the template of another object. */
+const MADE_FROM_TEMPLATES: ReadonlySet<string> = new Set(['Pod', 'VirtualMachineInstance'])
+const TEMPLATE = 'template.'
 
 /** Groups whose Events are about our objects, or about what they are made of. */
 const TOLD_GROUPS = /^(pelotech\.ot|cdi\.kubevirt\.io|kubevirt\.io|snapshot\.)/
 
-/** Reads what a bug report needs, with the rights of the caller, and without secrets. A Secret is never read. */
+/** Reads what a bug report needs, with the rights of the caller, and without secrets. A Secret is never read. Throws an ApiError if there is no answer. */
 export async function collectBundle(source: BundleSource): Promise<CollectedFiles> {
   const collector = new Collector(source)
   await collector.objects()
@@ -71,6 +81,8 @@ class Collector implements CollectedFiles {
   readonly #source: BundleSource
   /** Ours as they are, which are not written anywhere. */
   #own: readonly KubeObject[] = []
+  /** Paths of overrides in the pods and running machines of a namespace, which do not name them. */
+  readonly #overridden = new Map<string, Set<string>>()
 
   constructor(source: BundleSource) {
     this.#source = source
@@ -88,8 +100,10 @@ class Collector implements CollectedFiles {
       ]),
     )
     for (const resource of RESOURCES) types.delete(`${resource.group}/${resource.plural}`)
-    // One of KubeVirt has the same plural, in another group.
-    for (const type of types.values()) {
+    // One of KubeVirt has the same plural, in another group. What names its overrides comes before what is made from it.
+    const isMade = (type: ResourceType) => MADE_FROM_TEMPLATES.has(type.kind)
+    const inOrder = [...types.values()].toSorted((one, other) => Number(isMade(one)) - Number(isMade(other)))
+    for (const type of inOrder) {
       if (type.kind === SECRET.kind) continue
       const name = `children/${type.plural}${type.group === '' ? '' : `.${type.group}`}.json`
       const isOurs = ({ metadata: { labels = {} } }: KubeObject) =>
@@ -104,7 +118,7 @@ class Collector implements CollectedFiles {
       metadata.name.startsWith('sync-operator'),
     )
     await this.#list('operator/leases.json', LEASE, { namespace })
-    await this.#list('operator/deployments.json', DEPLOYMENT, { namespace })
+    await this.#list('operator/deployments.json', DEPLOYMENT, { namespace, labelSelector: OF_OPERATOR })
     await this.#list('cluster/cdi.json', CDI)
     await this.#list('cluster/kubevirt.json', KUBEVIRT)
     const isOurs = ({ metadata }: KubeObject) => metadata.name.endsWith('.pelotech.ot')
@@ -125,9 +139,12 @@ class Collector implements CollectedFiles {
   }
 
   async events(): Promise<void> {
-    const labs = new Set(this.#own.filter(({ kind }) => kind === 'Workspace').map(({ metadata }) => metadata.name))
+    const byUid = new Map(this.#own.map((one) => [one.metadata.uid, one]))
+    const labs = this.#own.filter(({ kind }) => kind === 'Workspace')
+    const ofLabs = new Map(labs.map((lab) => [lab.metadata.name, [lab]]))
+    for (const one of this.#own) ofLabs.get(one.metadata.namespace ?? '')?.push(one)
     const isTold = ({ metadata, involvedObject }: Raw) =>
-      TOLD_GROUPS.test(involvedObject?.apiVersion ?? '') || labs.has(metadata.namespace)
+      TOLD_GROUPS.test(involvedObject?.apiVersion ?? '') || ofLabs.has(metadata.namespace)
     const asEvent = ({
       metadata,
       involvedObject,
@@ -140,11 +157,8 @@ class Collector implements CollectedFiles {
       eventTime,
     }: Raw) => {
       const { kind, namespace, name } = involvedObject ?? {}
-      const quoted = this.#own.filter(
-        (one) =>
-          one.metadata.uid === involvedObject?.uid ||
-          [one.metadata.namespace, one.metadata.name].includes(metadata.namespace),
-      )
+      const meant = byUid.get(involvedObject?.uid)
+      const quoted = [...(meant === undefined ? [] : [meant]), ...(ofLabs.get(metadata.namespace) ?? [])]
       const told = redactedText(String(message ?? ''), quoted)
       return { kind, namespace, name, type, reason, message: told, count, firstTimestamp, lastTimestamp, eventTime }
     }
@@ -153,7 +167,7 @@ class Collector implements CollectedFiles {
 
   async logs(): Promise<void> {
     const namespace = this.#source.operatorNamespace
-    const pods = await this.#list('operator/pods.json', POD, { namespace })
+    const pods = await this.#list('operator/pods.json', POD, { namespace, labelSelector: OF_OPERATOR })
     for (const { metadata } of pods) {
       const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log`
       await this.#text(`operator/logs/${metadata.name}.log`, `${path}?tailLines=${LOG_LINES}&timestamps=true`)
@@ -164,20 +178,34 @@ class Collector implements CollectedFiles {
   async #list(
     file: string,
     type: ResourceType,
-    where: Pick<Listing<KubeObject>, 'namespace'> = {},
+    where: Pick<Listing<KubeObject>, 'namespace' | 'labelSelector'> = {},
     isKept: (object: KubeObject) => boolean = () => true,
-    shown: (object: KubeObject) => object = redactedObject,
+    shown: (object: KubeObject) => object = (object) => this.#redacted(object),
   ): Promise<KubeObject[]> {
     const objects: KubeObject[] = []
     try {
       for await (const { items } of listPages(this.#source.client, type, { ...where, project: (one) => one }))
         objects.push(...items.filter(isKept))
     } catch (error) {
-      if (!isApiError(error)) throw error
+      // Where nothing answers, nothing else can be read either.
+      if (!isApiError(error) || error.reason === 'NoAnswer') throw error
       this.unread.push({ what: file, why: error.message })
     }
-    if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map(shown), undefined, 1)}\n`)
+    if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map((one) => shown(one)), undefined, 1)}\n`)
     return objects
+  }
+
+  #redacted(object: KubeObject): object {
+    const { namespace = '' } = object.metadata
+    const known = this.#overridden.get(namespace) ?? new Set()
+    for (const path of overriddenPaths(object))
+      if (path.startsWith(TEMPLATE)) known.add(path.slice(TEMPLATE.length))
+    this.#overridden.set(namespace, known)
+    return redactedObject(
+      object,
+      this.#source.operatorNamespace,
+      MADE_FROM_TEMPLATES.has(object.kind) ? [...known] : [],
+    )
   }
 
   async #text(file: string, path: string): Promise<void> {
@@ -198,6 +226,6 @@ class Collector implements CollectedFiles {
 export function bundleManifest({ files, unread }: CollectedFiles, at: string): string {
   const contents = [...files].map(([path, text]) => ({ path, bytes: Buffer.byteLength(text) }))
   const notIn =
-    'Secrets, user data, contents of files, values of environment variables and headers, variables of plays, overrides, passwords, data of ConfigMaps other than those of the operator, and credentials and queries of URLs'
+    'Secrets, user data, contents of files, values of environment variables and headers, words of commands, variables of plays, overrides, passwords, data of ConfigMaps other than those of the operator, and credentials and queries of URLs'
   return `${JSON.stringify({ createdAt: at, notIn, contents, unread }, undefined, 2)}\n`
 }

@@ -9,7 +9,7 @@ interface PruneFlags extends PolicyFlags {
   readonly output: PreviewForm
 }
 
-export const definePrune: CommandDefinition = (command, { connected, print, clock }) => {
+export const definePrune: CommandDefinition = (command, { connected, print, tell, clock }) => {
   addPolicy(command)
     .option('--dry-run', 'has to be said: the operator deletes by itself, as the policy says')
     .addOption(new Option('-o, --output <form>', 'how to print it').choices(PREVIEW_FORMS).default('table'))
@@ -24,7 +24,7 @@ export const definePrune: CommandDefinition = (command, { connected, print, cloc
             'usage',
             'prune only shows: say --dry-run; the operator deletes images itself, as the policy says',
           )
-        print(await previewPolicy(client, { namespace, changes: set, output }, clock.now()))
+        print(await previewPolicy(client, { namespace, changes: set, output, tell }, clock.now()))
         return EXIT_CODES.done
       }),
     )

@@ -27,7 +27,10 @@ import { configMapNamesIn, secretNamesIn } from '../../operator/controllers/work
 import { planWorkspace } from '../../operator/controllers/workspace/decide/plan.ts'
 import { isSwitchedOff } from '../../operator/controllers/workspace/decide/power.ts'
 import { NO_ROLLOUT } from '../../operator/controllers/workspace/decide/rebuilds.ts'
+import { leavingIn } from '../../operator/controllers/workspace/decide/removal-order.ts'
 import { renderComponents } from '../../operator/controllers/workspace/decide/render.ts'
+import { claimsOfVolumes } from '../../operator/controllers/workspace/decide/volume-claims.ts'
+import { isChildOfWorkspace } from '../../operator/controllers/workspace/observe.ts'
 import type {
   ImageFacts,
   WorkspacePlan,
@@ -36,7 +39,7 @@ import type {
 } from '../../operator/controllers/workspace/world.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { readyImage } from './plan-image.ts'
-import { type Assumptions, idOfPlanned, type Planned, ROUNDS_MAX, stored } from './planned.ts'
+import { type Assumptions, idOfPlanned, type Planned, type Present, ROUNDS_MAX, stored } from './planned.ts'
 
 const OFF = { observedGeneration: 1 }
 const ON = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1 }
@@ -59,23 +62,39 @@ const VIEWS: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   VirtualMachine: (object) => stored(object, { status: READY }),
 }
 
+/** Machines say what they were given, and claims whether they are bound. */
+const VIEWS_OF_LIVE: typeof VIEWS = {
+  ...VIEWS,
+  PersistentVolumeClaim: viewClaim,
+  VirtualMachine: (object) => ({ status: {}, ...object }),
+}
+
 /** What the lab rests on, which a plan does not change. */
 interface Ground extends Assumptions {
   readonly workspace: WorkspaceView
   readonly spec: WorkspaceSpec
+  /** Children of the stored lab as caches see them, by `idOfObject`. What is decided before anything is rendered follows from them. */
+  readonly before: ReadonlyMap<string, KubeObject>
 }
 
-/** Plans a lab until all its objects are made, in a cluster that has all that it names. Its machines are objects of ours: they are to be planned too. */
-export function planFreshLab(object: KubeObject, assumptions: Assumptions): Planned {
+/** What the status remembers of requests: each is carried out once. */
+type Remembered = Pick<WorkspaceView['status'], 'passedRebuild' | 'passedReset' | 'uncountedRebuild' | 'uncountedReset'>
+
+/**
+ * Plans a lab until all its objects are made, in a cluster that has all that it names. Its machines are objects of ours: they are to be planned too.
+ * @param present undefined: the lab is not there yet
+ */
+export function planFreshLab(object: KubeObject, assumptions: Assumptions, present?: Present): Planned {
   const { policy, now } = assumptions
   const view = viewWorkspace(stored(object))
   const parsed = parsedWorkspaceSpec(view)
   if (!parsed.ok) return { objects: [], remarks: [] }
   const workspace = { ...view, metadata: { ...view.metadata, finalizers: [FINALIZERS.workspace] }, status: {} }
-  const ground = { ...assumptions, workspace, spec: parsed.spec }
+  const ground = { ...assumptions, workspace, spec: parsed.spec, before: childrenBefore(view, present) }
   const lab = new FreshLab(ground)
   const remarks: string[] = []
-  let status: WorkspaceView['status'] = {}
+  const { status: known = {} } = (present?.live ?? {}) as Partial<WorkspaceView>
+  let status: WorkspaceView['status'] = rememberedIn(known)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const plan = planWorkspace(worldOf(ground, { status, ...lab }), now)
     status = plan.status
@@ -85,7 +104,34 @@ export function planFreshLab(object: KubeObject, assumptions: Assumptions): Plan
     if (assumed.length === 0) break
     remarks.push(...assumed.map((name) => `image ${keyOf(imageKey(policy, name))} is taken for Ready`))
   }
-  return { objects: [...lab.objects.values()], remarks: [...remarks, ...waitsOf(object, status)] }
+  const objects = [...lab.objects.values()]
+  const staying = stayingIn(worldOf(ground, { status: { ...known, ...status }, ...lab }), ground).map(idOfPlanned)
+  return { objects, remarks: [...remarks, ...waitsOf(object, status)], staying }
+}
+
+function rememberedIn({ passedRebuild, passedReset, uncountedRebuild, uncountedReset }: Remembered): Remembered {
+  return {
+    ...(passedRebuild !== undefined && { passedRebuild }),
+    ...(passedReset !== undefined && { passedReset }),
+    ...(uncountedRebuild !== undefined && { uncountedRebuild }),
+    ...(uncountedReset !== undefined && { uncountedReset }),
+  }
+}
+
+/** What somebody has made under the name of the lab is none of its children. */
+function childrenBefore(workspace: WorkspaceView, present: Present | undefined): ReadonlyMap<string, KubeObject> {
+  const own = (present?.children ?? []).filter((one) => isChildOfWorkspace(one, workspace))
+  return new Map(own.map((one) => [idOfObject(one), (VIEWS_OF_LIVE[one.kind] ?? ((same) => same))(one)] as const))
+}
+
+/** Returns the children of before that are not planned and that the operator keeps, also once all others that leave are gone. */
+function stayingIn(world: WorkspaceWorld, { before }: Ground): readonly KubeObject[] {
+  const children = new Map([...before, ...world.children])
+  for (;;) {
+    const leaving = leavingIn({ ...world, children })
+    for (const one of leaving) children.delete(idOfObject(one))
+    if (leaving.length === 0) return [...children.values()].filter((one) => !world.children.has(idOfObject(one)))
+  }
 }
 
 /** What has been made of a lab. */
@@ -155,19 +201,23 @@ interface Made {
   readonly images: ReadonlyMap<string, ImageFacts>
 }
 
-function worldOf({ workspace: fresh, spec, policy, now }: Ground, { status, children, images }: Made): WorkspaceWorld {
+function worldOf(ground: Ground, { status, children, images }: Made): WorkspaceWorld {
+  const { workspace: fresh, spec, policy, now, before } = ground
   const workspace = { ...fresh, status }
-  const requests = machineRequests({ workspace, spec, children }, NO_ROLLOUT)
+  // What a machine was given, the one that is there says.
+  const seen = new Map([...children, ...before])
+  const requests = machineRequests({ workspace, spec, children: seen }, NO_ROLLOUT)
   const secretSources = sourcesIn(spec)
   const { name, uid = '' } = workspace.metadata
-  const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources }
+  const volumeClaims = claimsOfVolumes(workspace, seen)
+  const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources, volumeClaims }
   const none = { image: undefined, isShared: false, claims: [] }
   return {
     workspace,
     spec: { ok: true, spec },
     policy,
     expiry: { serverNow: now, noticeMs: policy.expiryNoticeMs, isTurn: false },
-    components: renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }),
+    components: renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, seen) }),
     children,
     namesTaken: new Map(),
     namesakes: new Map(),

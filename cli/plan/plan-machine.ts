@@ -6,6 +6,7 @@ import {
   vmDiskImage,
   WINDOWS_USER_DATA_BEGINNINGS,
 } from '@open-terrain/constructs/operator'
+import { isChildOf } from '../../operator/cluster/ownership.ts'
 import { viewClaim, viewDataVolume, viewSecret } from '../../operator/cluster/views.ts'
 import { diskImageOf, imageOf, viewMachine } from '../../operator/controllers/virtual-machine/caches.ts'
 import { CloudInitSource } from '../../operator/controllers/virtual-machine/cloud-init.ts'
@@ -18,17 +19,25 @@ import type { ImageView } from '../../operator/images/image-view.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, objectKeyOf } from '../../operator/kube/kube-object.ts'
 import { readyImage } from './plan-image.ts'
-import { type Assumptions, idOfPlanned, type Planned, ROUNDS_MAX, stored } from './planned.ts'
+import { type Assumptions, idOfPlanned, type Planned, type Present, ROUNDS_MAX, stored } from './planned.ts'
 
 /** What stands for a password that is in a Secret. */
 const PLACEHOLDER = 'PASSWORD-OF-A-SECRET'
 
-/** Plans a machine until KubeVirt would start it, in a cluster that has all that it names. */
-export async function planFreshMachine(object: KubeObject, assumptions: Assumptions): Promise<Planned> {
+/**
+ * Plans a machine until KubeVirt would start it, in a cluster that has all that it names.
+ * @param present undefined: the machine is not there yet. Its root disk may have another name than a first one: it is used as it is
+ */
+export async function planFreshMachine(
+  object: KubeObject,
+  assumptions: Assumptions,
+  present?: Present,
+): Promise<Planned> {
   const { policy, now } = assumptions
   const view = viewMachine(stored(object))
   const vm = { ...view, metadata: { ...view.metadata, finalizers: [FINALIZERS.virtualMachine] }, status: {} }
-  const children = new Map<string, KubeObject>()
+  const root = present?.children.find((one) => isChildOf(one, vm))
+  const children = new Map<string, KubeObject>(root && [[idOfPlanned(root), root]])
   const images = new Map(
     namedImages(vm).flatMap((key) =>
       assumptions.images.has(key) ? [[key, assumedImage(key, assumptions)] as const] : [],
@@ -36,7 +45,7 @@ export async function planFreshMachine(object: KubeObject, assumptions: Assumpti
   )
   const remarks: string[] = []
   const cloudInit = await cloudInitOf(vm)
-  let status: MachineView['status'] = {}
+  let status: MachineView['status'] = root === undefined ? {} : rootKnownOf(present)
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const plan = planMachine(worldOf({ ...vm, status }, { policy, cloudInit, children, images }), now)
     status = plan.status
@@ -52,7 +61,13 @@ export async function planFreshMachine(object: KubeObject, assumptions: Assumpti
   }
   if (!children.has(idOfPlanned(machineOf(vm))) && status.phase !== 'Ready')
     remarks.push(`VirtualMachine ${keyOf(vm.metadata)} is ${status.phase}: ${status.message}`)
-  return { objects: [...children.values()], remarks }
+  return { objects: [...children.values()].filter((one) => one !== root), remarks }
+}
+
+/** Returns what the status says of the root disk that the machine starts from. */
+function rootKnownOf(present: Present | undefined): MachineView['status'] {
+  const { clone } = ((present?.live ?? {}) as Partial<MachineView>).status ?? {}
+  return clone === undefined ? {} : { clone }
 }
 
 function machineOf({ metadata: { namespace, name } }: MachineView): KubeObject {

@@ -7,43 +7,57 @@ import type { Written } from './manifest.ts'
 import { planFreshImage } from './plan-image.ts'
 import { planFreshLab } from './plan-lab.ts'
 import { planFreshMachine } from './plan-machine.ts'
-import { type Assumptions, idOfPlanned, type Planned, stored } from './planned.ts'
+import { type Assumptions, idOfPlanned, type Planned, type Present, type PresentCluster, stored } from './planned.ts'
 
 /**
  * Plans objects of ours, and all that follows from them: the machines of a lab, and the images of both. Each object is in the result once.
- * @param uidOf returns the uid of an object of ours, if it is stored somewhere
+ * @param cluster undefined: one that has nothing of it yet
  */
 export async function planManifest(
   written: readonly Written[],
   assumptions: Assumptions,
-  uidOf: (object: KubeObject) => Promise<string | undefined> = async () => undefined,
+  cluster?: PresentCluster,
 ): Promise<Planned> {
   const inFile = written.filter(({ kind }) => kind === vmDiskImage.kind)
   const sizes = inFile.map((image) => [keyOf(image.metadata), sizeOf(image)] as const)
   const known = { ...assumptions, images: new Map([...sizes, ...assumptions.images]) }
   const objects = new Map<string, KubeObject>()
   const remarks = new Set<string>()
+  const staying: string[] = []
   const left: KubeObject[] = [...written]
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
     const id = idOfPlanned(next)
     if (objects.has(id)) continue
-    const uid = isOurs(next) ? await uidOf(next) : undefined
-    const object = uid === undefined ? next : { ...next, metadata: { ...next.metadata, uid } }
-    objects.set(id, object)
-    const planned = await planOne(object, known)
+    const present = cluster && isOurs(next) ? await presentOf(next, cluster) : undefined
+    const uid = present?.live.metadata.uid
+    objects.set(id, uid === undefined ? next : { ...next, metadata: { ...next.metadata, uid } })
+    const planned = await planOne(present === undefined ? next : asKept(next, present.live), known, present)
     for (const remark of planned.remarks) remarks.add(remark)
+    staying.push(...(planned.staying ?? []))
     // What follows from it comes right after it.
     left.unshift(...planned.objects)
   }
-  return { objects: [...objects.values()], remarks: [...remarks] }
+  return { objects: [...objects.values()], remarks: [...remarks], staying }
 }
 
-async function planOne(object: KubeObject, assumptions: Assumptions): Promise<Planned> {
+async function presentOf(object: KubeObject, cluster: PresentCluster): Promise<Present | undefined> {
+  const live = await cluster.liveOf(object)
+  return live && { live, children: await cluster.childrenOf(live) }
+}
+
+/** Returns what is written with what the operator, and people by their requests, have told of the stored one: which claims are restored, and what it was asked for. */
+function asKept<T extends KubeObject>(written: T, { metadata: { uid, annotations = {} } }: KubeObject): T {
+  const ours = Object.entries(annotations).filter(([name]) => name.startsWith(`${vmDiskImage.group}/`))
+  const kept = { ...Object.fromEntries(ours), ...written.metadata.annotations }
+  return { ...written, metadata: { ...written.metadata, ...(uid !== undefined && { uid }), annotations: kept } }
+}
+
+async function planOne(object: KubeObject, assumptions: Assumptions, present: Present | undefined): Promise<Planned> {
   if (!isOurs(object)) return { objects: [], remarks: [] }
   if (object.kind === 'VMDiskImage') return planFreshImage(object, assumptions)
-  if (object.kind === 'VirtualMachine') return await planFreshMachine(object, assumptions)
+  if (object.kind === 'VirtualMachine') return await planFreshMachine(object, assumptions, present)
   if (object.kind === 'DataSync') return planFreshDataSync(object, assumptions)
-  if (object.kind === 'Workspace') return planFreshLab(object, assumptions)
+  if (object.kind === 'Workspace') return planFreshLab(object, assumptions, present)
   const { namespace, name } = object.metadata
   return { objects: [], remarks: [`${object.kind} ${namespace}/${name} is of what runs: what it makes is not planned`] }
 }

@@ -1,10 +1,14 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { apiError } from '../../operator/kube/api-error.fixtures.ts'
+import type { KubeObject, ObjectKey, ResourceType } from '../../operator/kube/kube-object.ts'
+import { mergePatched } from '../../sandbox/memory-cluster/json.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
 import { OtBench } from '../ot-bench.fixtures.ts'
 import { differenceOf } from './difference.ts'
+import { planFreshLab } from './plan-lab.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const API = 'apiVersion: pelotech.ot/v1alpha1'
@@ -151,5 +155,125 @@ describe('a difference', () => {
     const secret = (text: string) =>
       ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { text } }) as unknown as KubeObject
     expect(differenceOf(secret('a'), secret('b')).effect).toBe('none')
+  })
+})
+
+/** The API server in memory has no dry run. */
+function answerDryRuns({ client }: OtBench): void {
+  client.create = async (_type, object) => ({ ...object, spec: { ...(object as never as { spec: object }).spec } })
+  client.mergePatch = async <T extends KubeObject>(type: ResourceType, key: ObjectKey, patch: object) =>
+    mergePatched(await client.get(type, key), patch) as T
+}
+
+describe('ot plan --diff', () => {
+  const live = (spec: object, more: object = {}) =>
+    ({
+      ...{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', spec },
+      metadata: { name: 'lab-1', uid: 'lab-uid', generation: 1, ...more },
+    }) as KubeObject
+  const diff = (spec: object, ...more: string[]) => plan(JSON.stringify(live(spec)), '--diff', ...more)
+  const owned = (kind: string, apiVersion: string, name: string, more: object = {}) =>
+    bench.client.put({
+      ...{ apiVersion, kind, ...more },
+      metadata: {
+        ...{ namespace: 'lab-1', name, labels: { 'pelotech.ot/workspace-uid': 'lab-uid' } },
+        ownerReferences: [
+          { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'lab-1', uid: 'lab-uid', controller: true },
+        ],
+        ...(more as { metadata?: object }).metadata,
+      },
+    } as never as KubeObject)
+  const networks = [{ name: 'inside', cidr: '10.10.0.0/24' }]
+  beforeEach(() => answerDryRuns(bench))
+
+  it('says what is unknown, and ends where there is no answer', async () => {
+    bench.client.put(live({ networks }))
+    owned('Service', 'v1', 'old')
+    expect(await diff({ networks })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^deleted +Service lab-1\/old/m)
+    let reason: 'Rejected' | 'NoAnswer' = 'Rejected'
+    bench.client.before = ({ verb, kind }) => {
+      if (verb === 'list' && ['Service', 'PersistentVolume'].includes(kind))
+        throw apiError(reason, { message: `you may not list ${kind}` })
+    }
+    expect(await diff({ networks })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^unknown +Service lab-1\/\* +you may not list Service$/m)
+    expect(bench.printed).toMatch(/^unknown +PersistentVolume \* +you may not list PersistentVolume$/m)
+    reason = 'NoAnswer'
+    expect(await diff({ networks })).toBe(EXIT_CODES.failed)
+    expect(bench.printed).toBe('')
+  })
+
+  it('goes on where a machine of the lab may not be read', async () => {
+    const resources = { cpu: 1, memory: '1Gi' }
+    bench.client.put(live({ networks }))
+    bench.client.before = ({ verb, kind, key }) => {
+      if (verb === 'get' && kind === 'VirtualMachine' && key === 'lab-1/kali')
+        throw apiError('Rejected', { message: 'you may not get it' })
+    }
+    const vms = [{ name: 'kali', backingVMDiskImage: 'kali', resources, interfaces: [{ network: 'inside' }] }]
+    expect(await diff({ networks, vms })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^unknown +VirtualMachine lab-1\/kali +you may not get it$/m)
+  })
+
+  it('sees what the file has no more', async () => {
+    bench.client.put(live({ networks, expiresAt: '2030-01-01T00:00:00Z', vms: [] }))
+    expect(await diff({ networks, expiresAt: null })).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^changed +Workspace lab-1 +spec.expiresAt \(not in the file\)$/m)
+    expect(await diff({ networks }, '-o', 'json')).toBe(EXIT_CODES.done)
+    expect(JSON.parse(bench.printed)).toContainEqual(
+      expect.objectContaining({ kind: 'Workspace', fields: ['spec.expiresAt'], removed: ['spec.expiresAt'] }),
+    )
+  })
+
+  it('keeps what a restore has made, and the claim of before', async () => {
+    const claims = { data: { claim: 'data-0123abcd', replaced: 'data', at: '2026-01-01T00:00:00Z' } }
+    const restored = { annotations: { 'pelotech.ot/volume-claims': JSON.stringify(claims) } }
+    const spec = { volumes: [{ name: 'data', size: '1Gi' }] }
+    bench.client.put(live(spec, restored))
+    const claim = { spec: { resources: { requests: { storage: '1Gi' } } } }
+    owned('PersistentVolumeClaim', 'v1', 'data', claim)
+    owned('PersistentVolumeClaim', 'v1', 'data-0123abcd', claim)
+    owned('PersistentVolumeClaim', 'v1', 'other', claim)
+    expect(await diff(spec)).toBe(EXIT_CODES.done)
+    expect(bench.printed).toMatch(/^kept as it is +PersistentVolumeClaim lab-1\/data(?! *metadata)$/m)
+    expect(bench.printed).toMatch(/^kept as it is +PersistentVolumeClaim lab-1\/data-0123abcd +metadata/m)
+    expect(bench.printed).not.toMatch(/^deleted +PersistentVolumeClaim lab-1\/data/m)
+    expect(bench.printed).toMatch(/^deleted +PersistentVolumeClaim lab-1\/other$/m)
+  })
+
+  it('knows what machines were asked for, and which disk they start from', async () => {
+    const vms = [
+      {
+        ...{ name: 'kali', backingVMDiskImage: 'kali', interfaces: [{ network: 'inside' }] },
+        resources: { cpu: 1, memory: '1Gi' },
+      },
+    ]
+    const asked = { annotations: { 'pelotech.ot/reset-requested-at': 'today' } }
+    const lab = { ...live({ networks, vms }, asked), status: { uncountedReset: 'none' } } as KubeObject
+    bench.client.put(lab)
+    const assumptions = { policy: POLICY_DEFAULTS, now: 0, images: new Map() }
+    const planned = planFreshLab(lab, assumptions, { live: lab, children: [] }).objects
+    const machine = planned.find(({ kind }) => kind === 'VirtualMachine') as KubeObject
+    expect(machine.metadata.annotations).toMatchObject({ 'pelotech.ot/reset-requested-at': 'today' })
+    bench.client.put({
+      ...machine,
+      metadata: { ...machine.metadata, uid: 'vm-uid', generation: 1 },
+      status: { clone: { name: 'kali-root-g2' } },
+    } as KubeObject)
+    const owner = {
+      apiVersion: 'pelotech.ot/v1alpha1',
+      kind: 'VirtualMachine',
+      name: 'kali',
+      uid: 'vm-uid',
+      controller: true,
+    }
+    bench.client.put({
+      ...{ apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', spec: {} },
+      metadata: { namespace: 'lab-1', name: 'kali-root-g2', ownerReferences: [owner] },
+    } as never as KubeObject)
+    expect(await diff({ networks, vms })).toBe(EXIT_CODES.done)
+    expect(bench.printed).not.toMatch(/^created +DataVolume lab-1/m)
+    expect(bench.printed).not.toMatch(/^changed +VirtualMachine lab-1\/kali/m)
   })
 })

@@ -10,12 +10,28 @@ export interface Assumptions {
   readonly images: ReadonlyMap<string, string | undefined>
 }
 
+/** What a cluster has already of what is planned. */
+export interface PresentCluster {
+  /** Returns an object of ours as it is stored; undefined if it is not there, or may not be read. Throws an ApiError if there is no answer. */
+  readonly liveOf: (object: KubeObject) => Promise<KubeObject | undefined>
+  /** Returns the children that a stored lab has, or the root disk that a stored machine starts from. Throws an ApiError if there is no answer. */
+  readonly childrenOf: (live: KubeObject) => Promise<readonly KubeObject[]>
+}
+
+/** One object of ours that is stored. */
+export interface Present {
+  readonly live: KubeObject
+  readonly children: readonly KubeObject[]
+}
+
 /** What becomes of one object. */
 export interface Planned {
   /** What the operator would create, in the order in which it does. */
   readonly objects: readonly KubeObject[]
   /** Sentences about what was assumed, and about what the operator would wait for. */
   readonly remarks: readonly string[]
+  /** Children of before that nothing asks for any more and that stay, as `idOfPlanned`: something needs them, or they have data. */
+  readonly staying?: readonly string[]
 }
 
 /** Of the uid of an object that is not stored. Names that follow from a uid are others in a cluster. */
