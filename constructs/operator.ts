@@ -339,6 +339,7 @@ export {
 export {
   type ClaimsOfVolumes,
   isClaimOfVolume,
+  presentClaim,
   presentClaimName,
   restoredClaimName,
   type VolumeClaim,

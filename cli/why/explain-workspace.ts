@@ -1,10 +1,11 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
   claimName,
   POLICY_DEFAULTS,
   POLICY_NAME,
   parsePolicy,
   virtualMachine,
+  volumeClaimsIn,
   type WorkspaceComponent,
   type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
@@ -164,8 +165,14 @@ class LabParts {
     return parts.map((part) => neighbourLink(part)).filter(({ isWell }) => !isWell)
   }
 
+  /** Returns the name of the claim that a volume has now. */
+  #claimOf(volume: string): string {
+    const first = claimName(volume)
+    return volumeClaimsIn(this.#lab.metadata.annotations?.[ANNOTATIONS.volumeClaims]).get(first)?.claim ?? first
+  }
+
   async #claim(volume: string): Promise<readonly StoryLink[]> {
-    const key = { namespace: this.#namespace, name: claimName(volume) }
+    const key = { namespace: this.#namespace, name: this.#claimOf(volume) }
     const claim = await this.#telling.reader.get(PERSISTENT_VOLUME_CLAIM, key)
     if (claim === undefined) return []
     if (isUnseen(claim)) return [unseenLink({ kind: PERSISTENT_VOLUME_CLAIM.kind, ...key }, claim.unseen)]

@@ -345,15 +345,9 @@ export const WORKSPACE_REASON_HELP = {
   OldVolumeKept: {
     severity: 'silent',
     meaning:
-      'The volume was restored to a point in time. The claim that it had before is kept until the time in the message, and is then deleted with what is on it.',
-    remedy: 'No action needed. Copy what is needed from that claim before, with a pod that mounts it.',
-  },
-  /** As an Event: its time is over. */
-  OldVolumeDeleted: {
-    severity: 'normal',
-    meaning:
-      'The claim that a volume had before a restore was kept for the time in the policy key resetGrace, and is deleted now.',
-    remedy: 'No action needed.',
+      'The volume was restored to a point in time. The claim that it had before is kept, with what is on it, until somebody deletes it.',
+    remedy:
+      'No action needed. If nobody needs what is on that claim, run the command in the message: the next restore of the volume needs its place.',
   },
   /** What was on a volume is gone, or about to be. */
   VolumeLost: {

@@ -54,6 +54,31 @@ export function volumeClaimsIn(annotation: string | undefined): VolumeClaims {
   return new Map(entries)
 }
 
+interface PossibleClaim {
+  readonly metadata: { readonly name: string; readonly creationTimestamp?: string | undefined }
+}
+
+/**
+ * Returns the name of the claim that a volume has now; undefined if it was never restored. What the annotation says counts, also while that claim is gone: its
+ * data is lost then, and no older one takes its place by itself. But an annotation that is itself older yields to a claim that the volume has had since.
+ * @param said by the annotation
+ * @param had claims that are there, that the volume was restored to, and has had
+ */
+export function presentClaim(
+  said: VolumeClaim | undefined,
+  had: readonly PossibleClaim[],
+  isThere: (name: string) => boolean,
+): string | undefined {
+  if (said !== undefined && isThere(said.claim)) return said.claim
+  const ageOf = ({ metadata }: PossibleClaim) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`
+  const others = had.filter(({ metadata }) => metadata.name !== said?.replaced)
+  const newest = others.reduce<PossibleClaim | undefined>(
+    (most, one) => (most === undefined || ageOf(one) > ageOf(most) ? one : most),
+    undefined,
+  )
+  return newest?.metadata.name ?? said?.claim
+}
+
 /** Returns the annotation that {@link volumeClaimsIn} reads. */
 export function volumeClaimsText(claims: VolumeClaims): string {
   return JSON.stringify(Object.fromEntries(claims))

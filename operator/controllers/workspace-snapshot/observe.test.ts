@@ -1,4 +1,4 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { BY_NAMESPACE, byNamespace, clusterCaches } from '../../cluster/caches.ts'
@@ -58,10 +58,11 @@ interface Seen {
   readonly workspace?: Partial<LabWorkspace>
   readonly vm?: Partial<LabMachine>
   readonly kubevirt?: Partial<KubeVirtMachine>
+  readonly claims?: readonly KubeObject[]
 }
 
 /** What a restore is decided from, in a lab of one machine. */
-function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
+function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM] }: Seen = {}) {
   const client = new ScriptedClient()
   const { clock } = client
   const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
@@ -76,9 +77,9 @@ function restoreIn({ workspace, vm, kubevirt }: Seen = {}) {
   stores.machines.put({ ...VM, ...vm })
   stores.kubevirt.put({ ...KUBEVIRT, ...kubevirt })
   const cluster = clusterCaches(reflectors)
-  cluster.claims.put(viewClaim(CLAIM))
+  for (const claim of claims) cluster.claims.put(viewClaim(claim))
   const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
-  return observeWorkspaceSnapshot(POINT, caches, { workspaceSnapshotLimit: 3, resetGraceMs: 0 }).restore
+  return observeWorkspaceSnapshot(POINT, caches, { workspaceSnapshotLimit: 3 }).restore
 }
 
 const OFF = { powerState: 'Halted' }
@@ -109,6 +110,21 @@ describe('what a restore is decided from', () => {
   it('says of each machine whether it is off', () => {
     const isOff = (kubevirt: Seen['kubevirt']) => restoreIn({ kubevirt }).targets['vm']?.kubevirt?.isOff
     expect([{}, { printableStatus: 'Stopping' }, { runStrategy: 'Always' }].map(isOff)).toEqual([true, false, false])
+  })
+
+  it('says which claim a volume has, as the workspace has it: an older annotation yields to a claim that it has had since', () => {
+    const switched = (claim: string) =>
+      JSON.stringify({ loot: { claim, replaced: 'loot', at: '2026-01-31T11:00:00Z' } })
+    const marks = { labels: { [LABELS.volume]: 'loot' }, annotations: { [ANNOTATIONS.rendered]: 'mark' } }
+    const later = { ...CLAIM, metadata: { ...CLAIM.metadata, name: 'loot-5e6f7a8b', uid: 'later', ...marks } }
+    const presentAt = (claim: string) => {
+      const annotations = { [ANNOTATIONS.volumeClaims]: switched(claim) }
+      return restoreIn({ workspace: { metadata: { ...LAB.metadata, annotations } }, claims: [CLAIM, later] }).volumes[
+        'loot'
+      ]
+    }
+    expect(presentAt('loot-1a2b3c4d')).toMatchObject({ claim: 'loot-5e6f7a8b', others: ['loot'] })
+    expect(presentAt('loot')).toMatchObject({ claim: 'loot', others: ['loot-5e6f7a8b'] })
   })
 
   it('says of each machine which volumes of the workspace are disks of it', () => {

@@ -1,5 +1,12 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
-import { claimName, type Policy, shortHash, vmChildNames, volumeClaimsIn } from '@open-terrain/constructs/operator'
+import {
+  claimName,
+  type Policy,
+  presentClaim,
+  shortHash,
+  vmChildNames,
+  volumeClaimsIn,
+} from '@open-terrain/constructs/operator'
 import { hasHash, wasSeen } from '../../base/hash-list.ts'
 import { compareTexts } from '../../base/messages.ts'
 import { fromTime, toShortTime } from '../../base/time.ts'
@@ -34,7 +41,7 @@ import type {
 export function observeWorkspaceSnapshot(
   snapshot: WorkspaceSnapshotView,
   caches: WorkspaceSnapshotCaches,
-  { workspaceSnapshotLimit: limit, resetGraceMs }: Pick<Policy, 'workspaceSnapshotLimit' | 'resetGraceMs'>,
+  { workspaceSnapshotLimit: limit }: Pick<Policy, 'workspaceSnapshotLimit'>,
   { refusal, serverNow }: { readonly refusal?: string | undefined; readonly serverNow?: number | undefined } = {},
 ): WorkspaceSnapshotWorld {
   const { namespace = '' } = snapshot.metadata
@@ -56,7 +63,7 @@ export function observeWorkspaceSnapshot(
     ],
     ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot)).length,
     limit,
-    restore: { ...restoreOfLab(snapshot, workspace, caches), graceMs: resetGraceMs, serverNow },
+    restore: { ...restoreOfLab(snapshot, workspace, caches), serverNow },
     refusal,
   }
 }
@@ -65,12 +72,13 @@ function restoreOfLab(
   snapshot: WorkspaceSnapshotView,
   workspace: LabWorkspace | undefined,
   caches: WorkspaceSnapshotCaches,
-): Omit<RestoreWorld, 'graceMs' | 'serverNow'> {
+): Omit<RestoreWorld, 'serverNow'> {
   const { namespace = '', uid } = snapshot.metadata
   const { snapshots, reflectors } = caches
-  const other = snapshots
+  const others = snapshots
     .find(BY_NAMESPACE, namespace)
-    .find(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
+    .filter(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
+  const earlier = others.find((one) => compareTexts(beginningOf(one), beginningOf(snapshot)) < 0)
   return {
     isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),
     isLabOff: workspace !== undefined && isSwitchedOff(workspace),
@@ -79,8 +87,14 @@ function restoreOfLab(
     lab: workspace === undefined ? undefined : labNow(workspace, caches),
     volumes: workspace === undefined ? {} : volumesNow(workspace, caches),
     claims: workspace === undefined ? {} : claimsOf(snapshot, workspace, caches),
-    other: other?.metadata.name,
+    other: others[0]?.metadata.name,
+    earlier: earlier?.metadata.name,
   }
+}
+
+/** Restores that begin in one second are in the order of their uids. */
+function beginningOf({ metadata, status }: WorkspaceSnapshotView): string {
+  return `${status.restore?.startTime ?? ''} ${metadata.uid}`
 }
 
 /** Its reason does not tell: a machine that is being restored, or anything in it that has failed, comes before `Halted`. */
@@ -175,20 +189,19 @@ function claimsByVolume(workspace: LabWorkspace, { cluster }: WorkspaceSnapshotC
 function presentOf({ metadata }: LabWorkspace, claims: ReadonlyMap<string, readonly ClaimView[]>): Map<string, string> {
   const said = volumeClaimsIn(metadata.annotations?.[ANNOTATIONS.volumeClaims])
   return new Map(
-    [...claims].map(([volume, all]) => [
-      volume,
-      said.get(volume)?.claim ?? restoredBefore(all)?.metadata.name ?? volume,
-    ]),
+    [...claims].map(([volume, all]) => {
+      const isThere = (name: string) => all.some((one) => one.metadata.name === name)
+      return [volume, presentClaim(said.get(volume), restoredBefore(all), isThere) ?? volume]
+    }),
   )
 }
 
 /** Only a claim that the workspace has had as that of its volume has its mark. */
-function restoredBefore(claims: readonly ClaimView[]): ClaimView | undefined {
-  const had = claims.filter(
+function restoredBefore(claims: readonly ClaimView[]): ClaimView[] {
+  return claims.filter(
     ({ metadata: { labels, annotations } }) =>
       labels?.[LABELS.volume] !== undefined && annotations?.[ANNOTATIONS.rendered] !== undefined,
   )
-  return had.toSorted((one, other) => compareTexts(ageOf(one), ageOf(other))).at(-1)
 }
 
 function sizesIn({ spec }: LabWorkspace): Map<string, string> {

@@ -69,9 +69,9 @@ export class SnapshotWalk {
       lab: { object: WORKSPACE, claims: new Map(), isResetAsked: false, pods: [] },
       volumes: { loot: { claim: 'loot', storageClass: 'fast', sizes: ['1Gi'], others: [] } },
       claims: {},
-      graceMs: 3_600_000,
       serverNow: NOW,
       other: undefined,
+      earlier: undefined,
     },
     refusal: undefined,
   }

@@ -134,12 +134,12 @@ export interface RestoreWorld {
   readonly volumes: Readonly<Record<string, RestoreVolume>>
   /** By name: those in `status.restore.volumes` that exist. */
   readonly claims: Readonly<Record<string, FoundClaim>>
-  /** How long the claim from before a restore is kept, in milliseconds. */
-  readonly graceMs: number
   /** Time of the API server, in milliseconds since the epoch; undefined: not known. */
   readonly serverNow: number | undefined
   /** Another WorkspaceSnapshot of the workspace that is being restored. */
   readonly other: string | undefined
+  /** Another WorkspaceSnapshot of the workspace that is being restored too, and was begun before this one. */
+  readonly earlier: string | undefined
 }
 
 /** Everything that is known about one WorkspaceSnapshot at one moment. A plan is a function of this, and of the time. */

@@ -22,7 +22,7 @@ import { isPlayRecorded } from './decide/plays.ts'
 import { NO_ROLLOUT, rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands } from './decide/render.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
-import { claimsOfVolumes } from './decide/volume-claims.ts'
+import { claimsOfVolumes, sizesOfClaims } from './decide/volume-claims.ts'
 import type { LostKeys } from './lost-keys.ts'
 import type { PlayEnds } from './play-ends.ts'
 import type { SecretCopies } from './secret-copies.ts'
@@ -192,7 +192,7 @@ function blueprintOf(
   const ofSecrets = { secretSources, secretsToReplace: new Set(replaced) }
   const requests = machineRequests({ workspace, spec, children }, rollout)
   const volumeClaims = claimsOfVolumes(workspace, children)
-  const restored = volumeClaims.size > 0 && { volumeClaims }
+  const restored = volumeClaims.size > 0 && { volumeClaims, restoredSizes: sizesOfClaims(volumeClaims, children) }
   const blueprint = { workspace: { name, uid }, spec, policy, requests, runsPrivileged, ...ofSecrets, ...restored }
   return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
 }

@@ -40,6 +40,7 @@ import { isSwitchedOff } from './decide/power.ts'
 import { rebuildsDue } from './decide/rebuilds.ts'
 import { asItStands, renderComponents } from './decide/render.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
+import { claimsOfVolumes, sizesOfClaims } from './decide/volume-claims.ts'
 import type {
   ExpiryFacts,
   ImageFacts,
@@ -134,6 +135,8 @@ export class PlannedWorld {
   rebuildRequestedAt: string | undefined
   resetRequestedAt: string | undefined
   playRequestedAt: string | undefined
+  /** Annotation with the claims of its volumes, as a restore writes it. */
+  volumeClaims: string | undefined
   /** Set while the spec that is stored cannot be used. */
   unusable: 'InvalidSpec' | 'TooLarge' | undefined
   readonly missingSecrets = new Set<string>()
@@ -172,6 +175,7 @@ export class PlannedWorld {
     const annotations = {
       ...(this.playRequestedAt !== undefined && { [ANNOTATIONS.playRequestedAt]: this.playRequestedAt }),
       ...(this.rebuildRequestedAt !== undefined && { [ANNOTATIONS.rebuildRequestedAt]: this.rebuildRequestedAt }),
+      ...(this.volumeClaims !== undefined && { [ANNOTATIONS.volumeClaims]: this.volumeClaims }),
       ...(this.resetRequestedAt !== undefined && { [ANNOTATIONS.resetRequestedAt]: this.resetRequestedAt }),
     }
     const { policy } = this
@@ -184,8 +188,13 @@ export class PlannedWorld {
       { workspace: { metadata: { ...metadata, annotations }, status }, spec, children },
       rollout,
     )
-    const blueprint = { workspace: metadata, spec, policy, requests, secretSources }
-    const renderedOf = JSON.stringify([spec.powerState, [...requests]])
+    const volumeClaims = claimsOfVolumes({ metadata: { ...metadata, annotations } }, children)
+    const restoredSizes = sizesOfClaims(volumeClaims, children)
+    const blueprint = { workspace: metadata, spec, policy, requests, secretSources, volumeClaims, restoredSizes }
+    const renderedOf = JSON.stringify([
+      spec.powerState,
+      ...[requests, volumeClaims, restoredSizes].map((one) => [...one]),
+    ])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined
     this.#renderedOf = renderedOf
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })

@@ -1,8 +1,6 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
   claimName,
-  POLICY_DEFAULTS,
-  parseDuration,
   type VolumeClaim,
   volumeClaimsIn,
   type WorkspaceSnapshotStatus,
@@ -34,7 +32,7 @@ export function isSwitchOfVolumes({ object, before }: Commit): boolean {
 
 /**
  * Invariant 5, for volumes of points in time. Volumes are switched while the workspace is off, all of a restore in one write, each to a claim that was made once, of its own
- * snapshot in that point in time. The claim of a volume is never deleted, and the one from before a restore not until the policy says so.
+ * snapshot in that point in time. The claim of a volume is never deleted, also not the one from before a restore.
  */
 export class VolumeRestoreOracle extends WitnessOracle<World> {
   /** `<uid of the point in time>/<name>` of all claims that were made. */
@@ -84,7 +82,7 @@ export class VolumeRestoreOracle extends WitnessOracle<World> {
       this.#report(object, `has only some of its volumes switched: not ${left.map(({ name }) => name)}`)
   }
 
-  /** What is on the claim of a volume is somebody's. The operator deletes none but those that were never used, and old ones. */
+  /** What is on the claim of a volume is somebody's, also from before a restore. The operator deletes none but those of a restore that has failed. */
   #checkEnd(claim: ClaimOfVolume): void {
     const { namespace = '', name, labels } = claim.metadata
     const workspace = [...this.#traces<Workspace>(WORKSPACE).values()].find(
@@ -95,16 +93,7 @@ export class VolumeRestoreOracle extends WitnessOracle<World> {
     const first = labels?.[LABELS.volume] ?? name
     if (!volumes.includes(first) || (labels?.[LABELS.volume] === undefined && !isPartOf(claim, workspace))) return
     if (pointOf(claim) !== undefined) return
-    const switched = volumeClaimsIn(workspace.metadata.annotations?.[ANNOTATIONS.volumeClaims]).get(first)
-    if (switched === undefined || switched.claim === name) {
-      this.#report(claim, 'is deleted, and is what its volume has now')
-      return
-    }
-    const agoMs = this.#epochMs - Date.parse(switched.at)
-    const graceMs = parseDuration(this.witness.policy.data['resetGrace'] ?? '') ?? POLICY_DEFAULTS.resetGraceMs
-    if (agoMs < graceMs) this.#report(claim, `is deleted ${agoMs} ms after the restore, and is kept for ${graceMs} ms`)
-    if (this.#claim(namespace, switched.claim)?.status?.phase !== 'Bound')
-      this.#report(claim, `is deleted, and ${switched.claim} has nothing on it yet`)
+    this.#report(claim, 'is deleted, and is, or was, what its volume has')
   }
 
   #pointWith(claim: KubeObject): WorkspaceSnapshotStatus | undefined {
@@ -131,11 +120,6 @@ export class VolumeRestoreOracle extends WitnessOracle<World> {
 
   #traces<T extends KubeObject>(type: Parameters<World['chronicle']['traces']['of']>[0]) {
     return this.witness.chronicle.traces.of<T>(type)
-  }
-
-  get #epochMs(): number {
-    const { epochMs, elapsedMs } = this.witness.time
-    return epochMs + elapsedMs
   }
 
   #report(object: KubeObject, text: string): void {

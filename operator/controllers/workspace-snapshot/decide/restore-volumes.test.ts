@@ -46,7 +46,7 @@ describe('a restore of volumes', () => {
     expect(walk.step()).toBe(1)
     expect([walk.restored, walk.writes]).toEqual(['InProgress, loot Pending, tools Pending', []])
     expect(messageOf(walk)).toContain(
-      'volumes loot, tools get what was on them at 2026-01-31T11:00:00Z; what was written to them since then is on their claims from before alone, which are kept for 1h (policy key resetGrace) and then deleted',
+      'volumes loot, tools get what was on them at 2026-01-31T11:00:00Z; what was written to them since then is on their claims from before alone, which are kept until somebody deletes them',
     )
     const [wanted] = walk.plan().applyIf ?? []
     expect(wanted?.wanted).toMatchObject({
@@ -123,7 +123,7 @@ describe('a restore of volumes', () => {
         const { loot, ...volumes } = walk.world.restore.volumes
         if (loot !== undefined) walk.see({ volumes: { ...volumes, loot: { ...loot, others: ['loot-1'] } } })
       },
-      /volume loot still has claim loot-1 from before another restore.*kubectl -n lab delete pvc loot-1/,
+      /volume loot still has claim loot-1 beside loot, such as from before another restore.*: if nobody needs what is on it, run kubectl -n lab delete pvc loot-1/,
     ],
     ['the lab is on', (walk) => walk.see({ isLabOff: false }), /set its spec.powerState to Halted/],
     ['a snapshot is gone', (walk) => delete walk.found[walk.nameOf('tools')], /not whole \(tools\)/],
@@ -154,6 +154,26 @@ describe('a restore of volumes', () => {
       (walk) => walk.sayOfClaim('tools', { isTerminating: true, isOurs: false, isAdopted: true }),
       /is being deleted before its end/,
     ],
+    [
+      'the snapshot of a machine is gone',
+      (walk) => delete walk.found[walk.nameOf('victim')],
+      /not switched: the snapshots of victim are gone, or not ready any more/,
+    ],
+    [
+      'a machine gets a new disk',
+      (walk) => walk.seeTarget('victim', { isReplaced: true }),
+      /not switched: machine victim gets a new root disk/,
+    ],
+    [
+      'a reset comes',
+      (walk) => walk.seeLab({ isResetAsked: true }),
+      /not switched: Workspace lab has a reset that its machines have not been given yet/,
+    ],
+    [
+      'another one was begun first',
+      (walk) => walk.see({ earlier: 'other' }),
+      /not switched: WorkspaceSnapshot other is being restored too, and was begun first/,
+    ],
     ['a claim is gone', (walk) => walk.see({ claims: {} }), /is gone before its end: it is not made again/],
     ['a claim has lost its storage', (walk) => walk.sayOfClaim('tools', { phase: 'Lost' }), /has lost its storage/],
     [
@@ -164,7 +184,7 @@ describe('a restore of volumes', () => {
     [
       'a snapshot goes before its claim is filled',
       (walk) => walk.say('tools', { isTerminating: true }),
-      /VolumeSnapshot .* of volume tools is gone, or not ready any more/,
+      /not switched: the snapshots of tools are gone, or not ready any more/,
     ],
   ])('fails as a whole before anything is switched, where %s, and deletes its claims', (_what, change, why) => {
     const walk = begun(LAB.concat(VOLUMES.slice(1)))
@@ -183,6 +203,30 @@ describe('a restore of volumes', () => {
       expect.stringMatching(why),
       expect.stringMatching(/restored: none/),
     ])
+  })
+
+  it('says what the API server answers where it refuses to have a filled claim adopted, or the volumes switched', () => {
+    const walk = begun()
+    fill(walk)
+    walk.world = { ...walk.world, refusal: 'admission webhook denied it' }
+    const volumes = walk.plan().status.restore?.volumes ?? []
+    expect(volumes.map(({ phase, message }) => [phase, message])).toEqual([
+      ['InProgress', 'admission webhook denied it'],
+      ['InProgress', 'admission webhook denied it'],
+    ])
+  })
+
+  it.each([
+    ['beside machines', LAB, 'Failed, attacker Failed, victim Failed'],
+    ['alone', VOLUMES, 'Failed'],
+  ])('fails before any machine is begun, %s, where the API server drops the volumes', (_what, lab, restored) => {
+    const walk = ask(taken(lab))
+    walk.step()
+    const { volumes: _dropped, ...restore } = walk.status.restore ?? { phase: 'InProgress' as const, message: '' }
+    walk.snapshot = { ...walk.snapshot, status: { ...walk.status, restore: restore as typeof walk.status.restore } }
+    walk.settle()
+    expect([walk.restored, walk.restores, walk.writes]).toEqual([restored, [], []])
+    expect(messageOf(walk)).toContain('the CRDs are older than the operator: install them, then ask again')
   })
 
   it('fails where the API server refuses a claim, such as by a quota', () => {

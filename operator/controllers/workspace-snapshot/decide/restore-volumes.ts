@@ -62,7 +62,7 @@ function whyVolumeNot({ restore, snapshot }: WorkspaceSnapshotWorld, name: strin
   if (users.length > 0)
     return `volume ${name} is a disk of machine ${users.map(([machine]) => machine).join(', ')}, and a machine keeps its claim: remove it from disks of the machine first, or make a claim from its VolumeSnapshot by hand`
   if (volume.others.length === 0) return undefined
-  return `volume ${name} still has claim ${volume.others.join(', ')} from before another restore, and has no more than two: wait until that is deleted or, if nobody needs it, run kubectl -n ${namespace} delete pvc ${volume.others.join(' ')}`
+  return `volume ${name} still has claim ${volume.others.join(', ')} beside ${volume.claim}, such as from before another restore, and has no more than two: if nobody needs what is on it, run kubectl -n ${namespace} delete pvc ${volume.others.join(' ')}`
 }
 
 /** What is known of the volumes of a restore, and done for them. */
@@ -70,6 +70,12 @@ export interface VolumesNow extends Required<Pick<ObjectPlan, 'applyIf' | 'touch
   readonly volumes: readonly RestoredVolumeState[]
   /** Whether the machines may be restored: no volume is, or all of them have their claims. */
   readonly areThere: boolean
+}
+
+/** What is stored of a restore of volumes. */
+export interface VolumesStored extends WorkspaceSnapshotRestore {
+  /** Why the machines of the point in time could not be restored now, and what to do about it. */
+  readonly obstacle: string | undefined
 }
 
 const NO_WRITES = { applyIf: [], touch: [], remove: [] } as const
@@ -81,10 +87,16 @@ const NO_WRITES = { applyIf: [], touch: [], remove: [] } as const
  * ```
  * Until the switch nothing that exists is changed: the claims belong to the WorkspaceSnapshot, and are deleted if one of them fails. The switch is an annotation
  * of the Workspace, in the version in which that was seen to be off, so nobody has a volume of then beside one of now. A claim that was seen is never made again.
+ * Until then everything is looked at again that can keep the machines of the point in time from being restored after it.
  */
-export function stepVolumes(world: WorkspaceSnapshotWorld, stored: WorkspaceSnapshotRestore, now: number): VolumesNow {
+export function stepVolumes(
+  world: WorkspaceSnapshotWorld,
+  { obstacle, ...stored }: VolumesStored,
+  now: number,
+): VolumesNow {
   const { volumes: before = [] } = stored
-  const seen = before.map((one) => volumeNow(world, stored, one))
+  const why = whyNotNow(world, stored) ?? obstacle
+  const seen = before.map((one) => volumeNow(world, why, one))
   const failed = seen.find(({ phase }) => phase === 'Failed')
   const volumes = failed === undefined ? seen : seen.map((one) => failedWith(one, failed))
   const areThere = volumes.every(({ phase }) => phase === 'Succeeded')
@@ -115,7 +127,7 @@ function failedWith(one: RestoredVolumeState, { name, message }: RestoredVolumeS
 
 function volumeNow(
   world: WorkspaceSnapshotWorld,
-  stored: WorkspaceSnapshotRestore,
+  why: string | undefined,
   { name, claim, phase, message: before }: RestoredVolumeState,
 ): RestoredVolumeState {
   if (phase === 'Succeeded' || phase === 'Failed')
@@ -123,7 +135,7 @@ function volumeNow(
   if (world.restore.lab?.claims.get(name)?.claim === claim) return { name, claim, phase: 'Succeeded' }
   const found = world.restore.claims[claim]
   const state =
-    found === undefined ? withoutClaim(world, stored, { name, claim, phase }) : stateOfClaim(world, stored, name, found)
+    found === undefined ? withoutClaim(world, why, { name, claim, phase }) : stateOfClaim(world, why, name, found)
   const message = cutMessage(state.message ?? '')
     .slice(0, SNAPSHOT_MESSAGE_MAX)
     .toWellFormed()
@@ -136,38 +148,38 @@ const failed = (message: string): State => ({ phase: 'Failed', message })
 
 function withoutClaim(
   world: WorkspaceSnapshotWorld,
-  stored: WorkspaceSnapshotRestore,
+  obstacle: string | undefined,
   { name, claim, phase }: Pick<RestoredVolumeState, 'name' | 'claim' | 'phase'>,
 ): State {
   if (phase === 'InProgress')
     return failed(`PersistentVolumeClaim ${claim} is gone before its end: it is not made again`)
   if (world.notServed.includes('Volume')) return { phase }
   if (world.refusal !== undefined) return failed(`${world.refusal}: the claim was refused`)
-  const why = whySnapshotNot(world, name) ?? whyNotNow(world, stored)
+  const why = whySnapshotNot(world, name) ?? obstacle
   return why === undefined ? { phase } : failed(`not begun: ${why}`)
 }
 
-function stateOfClaim(
-  world: WorkspaceSnapshotWorld,
-  stored: WorkspaceSnapshotRestore,
-  name: string,
-  found: FoundClaim,
-): State {
+function stateOfClaim(world: WorkspaceSnapshotWorld, why: string | undefined, name: string, found: FoundClaim): State {
   const title = `PersistentVolumeClaim ${found.object.metadata.name}`
   if (!found.isOurs && !found.isAdopted)
     return failed(`${title} exists and belongs to somebody else: the operator does not touch it`)
   if (found.isTerminating) return failed(`${title} is being deleted before its end: it is not made again`)
   if (found.phase === 'Lost') return failed(`${title} has lost its storage`)
-  const why = whyNotNow(world, stored)
-  if (why !== undefined) return failed(`not switched: ${why}`)
-  if (isFilled(found)) return { phase: 'InProgress' }
-  const gone = whySnapshotNot(world, name)
+  const gone = found.phase === 'Bound' ? undefined : whySnapshotNot(world, name)
   if (gone !== undefined) return failed(gone)
+  if (why !== undefined) return failed(`not switched: ${why}`)
+  // What is refused of a claim that is filled is its adoption, or the switch.
+  if (isFilled(found)) return { phase: 'InProgress', message: world.refusal }
   return { phase: 'InProgress', message: `${title} gets its data from the snapshot: see its Events if that lasts` }
 }
 
 function whyNotNow(world: WorkspaceSnapshotWorld, stored: WorkspaceSnapshotRestore): string | undefined {
-  return whyNotOfLab(world) ?? whyNotOff(world) ?? whyChanged(world, stored)
+  return whyNotOfLab(world) ?? whyNotOff(world) ?? whyChanged(world, stored) ?? whyNotFirst(world)
+}
+
+/** Two that were asked for at once do not know of each other yet: the first goes on. */
+function whyNotFirst({ restore: { earlier } }: WorkspaceSnapshotWorld): string | undefined {
+  return earlier && `WorkspaceSnapshot ${earlier} is being restored too, and was begun first: wait until that has ended`
 }
 
 function whySnapshotNot({ found, snapshot, notServed }: WorkspaceSnapshotWorld, volume: string): string | undefined {
@@ -256,13 +268,13 @@ function switchTo(
   }
 }
 
-/** Says what people lose of volumes, and what stays. @param kept how long, in words */
-export function volumesLossText(volumes: readonly VolumeOfPoint[], kept: string): string[] {
+/** Says what people do not have on their volumes any more, and what stays. */
+export function volumesLossText(volumes: readonly VolumeOfPoint[]): string[] {
   if (volumes.length === 0) return []
   const names = volumes.map(({ name }) => name).join(', ')
   const [time] = volumes.flatMap((one) => one.time ?? []).toSorted()
   return [
     `volumes ${names} get what was on them at ${time ?? 'the point in time'}`,
-    `what was written to them since then is on their claims from before alone, which are kept for ${kept} (policy key resetGrace) and then deleted`,
+    'what was written to them since then is on their claims from before alone, which are kept until somebody deletes them',
   ]
 }

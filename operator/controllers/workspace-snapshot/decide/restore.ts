@@ -1,6 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
-  formatDuration,
   memberRestoreName,
   type RestoredMember,
   renderMemberRestore,
@@ -190,7 +189,7 @@ function beginningText(world: WorkspaceSnapshotWorld): string {
   ]
   return [
     ...machinesLossText(machines, partial.length === 0 ? 'all their disks' : 'their disks'),
-    ...volumesLossText(isPartial ? [] : volumes, formatDuration(restore.graceMs)),
+    ...volumesLossText(isPartial ? [] : volumes),
     ...(stays.length === 0 ? [] : [`left as they are: ${stays.join('; ')}`]),
   ].join('; ')
 }
@@ -212,10 +211,15 @@ function whyRefused(world: WorkspaceSnapshotWorld, now: WorkspaceSnapshotStatus)
 }
 
 function whyNotWhole({ spec }: WorkspaceSnapshotWorld, { phase, message, members = [] }: WorkspaceSnapshotStatus) {
-  const lacking = members.filter(({ snapshot, ready }) => snapshot !== undefined && !ready).map(({ name }) => name)
+  const lacking = lackingIn({ members })
   if (spec.ok && phase === 'Succeeded' && lacking.length === 0) return undefined
   const which = lacking.length === 0 ? '' : ` (${lacking.join(', ')})`
   return `the point in time is not whole${which}: ${message}; restore a WorkspaceSnapshot that is Succeeded`
+}
+
+/** Returns the names of members whose snapshots are gone, or not ready. */
+function lackingIn({ members = [] }: WorkspaceSnapshotStatus): string[] {
+  return members.filter(({ snapshot, ready }) => snapshot !== undefined && !ready).map(({ name }) => name)
 }
 
 function whyNotInScope(world: WorkspaceSnapshotWorld): string | undefined {
@@ -275,8 +279,38 @@ function isOfAnother({ kubevirt }: RestoreTarget, sourceUid: string | undefined)
   return kubevirt !== undefined && sourceUid !== undefined && kubevirt.object.metadata.uid !== sourceUid
 }
 
+/** Returns why the machines of a point in time could not be restored now, and what to do about it; undefined if they can, or there is none. */
+function whyMachinesNot(world: WorkspaceSnapshotWorld, now: WorkspaceSnapshotStatus): string | undefined {
+  const machines = machinesIn(world.snapshot.status)
+  if (machines.length === 0) return undefined
+  const lacking = lackingIn(now)
+  if (lacking.length > 0) return `the snapshots of ${lacking.join(', ')} are gone, or not ready any more`
+  const troubles = machines.flatMap((machine) => whyNotRestorable(world, machine) ?? [])
+  return whyResetComes(world) ?? (troubles.length === 0 ? undefined : troubles.join('; '))
+}
+
+const OLD_CRDS = 'the CRDs are older than the operator: install them, then ask again'
+
+/** Where the CRD does not know of volumes, the API server has left out what was written down of them. */
+function areVolumesDropped(world: WorkspaceSnapshotWorld, { volumes, members = [] }: Restore): boolean {
+  return (
+    volumes === undefined &&
+    !isOfMachinesAlone(world) &&
+    volumesIn(world.snapshot.status).length > 0 &&
+    members.every(({ phase }) => phase === 'Pending')
+  )
+}
+
+function withDroppedVolumes(plan: Plan, { members = [], ...before }: Restore, now: number): Plan {
+  const failedOnes = members.map((one): RestoredMember => ({ ...one, phase: 'Failed', message: 'not begun' }))
+  const message = `nothing was restored: ${OLD_CRDS}`
+  const restore: Restore = { ...before, phase: 'Failed', message, endTime: toTime(now), members: failedOnes }
+  return recorded(plan, { restore }, [endNote(restore)])
+}
+
 function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now: number): Plan {
-  const step = stepVolumes(world, before, now)
+  if (areVolumesDropped(world, before)) return withDroppedVolumes(plan, before, now)
+  const step = stepVolumes(world, { ...before, obstacle: whyMachinesNot(world, plan.status) }, now)
   const stored = withVolumes(before, step, now)
   const leftMs = (fromTime(stored.switchTime ?? stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
   const members = membersNow(world, stored, step, leftMs)

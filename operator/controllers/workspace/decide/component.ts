@@ -28,6 +28,8 @@ export interface Blueprint {
   readonly requests?: ReadonlyMap<string, MachineRequests>
   /** Claims of volumes that were restored. @default none */
   readonly volumeClaims?: ClaimsOfVolumes
+  /** What those that are there ask for, as quantities, by the name of the claim that the volume has if it was never restored. @default nothing */
+  readonly restoredSizes?: ReadonlyMap<string, string>
 }
 
 /** What a rollout does next. */

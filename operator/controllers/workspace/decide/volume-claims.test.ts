@@ -1,6 +1,5 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
-  POLICY_DEFAULTS,
   renderContainerCluster,
   renderWorkspaceVolume,
   volumeClaimsIn,
@@ -18,6 +17,7 @@ import { claimsOfVolumes, isOfVolume, oldVolumeOf } from './volume-claims.ts'
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const LAB = { name: 'lab', uid: 'uid-lab' }
 const RESTORED = 'loot-1a2b3c4d'
+const LATER = 'loot-5e6f7a8b'
 const SWITCHED = volumeClaimsText(new Map([['loot', { claim: RESTORED, replaced: 'loot', at: toTime(NOW) }]]))
 
 function aClaim(name: string, phase = 'Bound', isMarked = true): ClaimView {
@@ -33,7 +33,7 @@ function clusterWith(claimName: string): KubeObject {
 }
 
 /** @param annotation of the Workspace */
-function aWorld(children: readonly KubeObject[], annotation: string | undefined, serverNow: number | undefined = NOW) {
+function aWorld(children: readonly KubeObject[], annotation: string | undefined) {
   const annotations = annotation === undefined ? {} : { [ANNOTATIONS.volumeClaims]: annotation }
   return {
     workspace: {
@@ -43,8 +43,6 @@ function aWorld(children: readonly KubeObject[], annotation: string | undefined,
       status: {},
     },
     spec: { ok: true, spec: { volumes: [{ name: 'loot', size: '1Gi' }] } },
-    policy: { ...POLICY_DEFAULTS, resetGraceMs: 60_000 },
-    expiry: { serverNow, noticeMs: 0, isTurn: false },
     children: new Map(children.map((one) => [idOfObject(one), one])),
   } as unknown as WorkspaceWorld
 }
@@ -60,6 +58,19 @@ describe('the claim of a volume', () => {
       [aClaim('loot'), aClaim(RESTORED)],
       undefined,
       [['loot', RESTORED]],
+    ],
+    ['is the one that the annotation says also where that is gone', [aClaim('loot')], SWITCHED, [['loot', RESTORED]]],
+    [
+      'is the one that it has had since where an older annotation comes back',
+      [aClaim(LATER)],
+      SWITCHED,
+      [['loot', LATER]],
+    ],
+    [
+      'is not an older one by itself where the present one is gone',
+      [aClaim(RESTORED)],
+      volumeClaimsText(new Map([['loot', { claim: LATER, replaced: RESTORED, at: toTime(NOW) }]])),
+      [['loot', LATER]],
     ],
     ['is not one that was never switched to', [aClaim('loot'), aClaim(RESTORED, 'Bound', false)], undefined, []],
     ['is not one of another volume', [], SWITCHED.replaceAll(RESTORED, 'tools-1a2b3c4d'), []],
@@ -106,54 +117,36 @@ describe('the claim of a volume', () => {
 })
 
 describe('the claim from before a restore', () => {
-  const over = NOW + 60_000
-  it.each<[string, WorkspaceWorld, number]>([
-    ['is kept until its time is over', aWorld([aClaim('loot'), aClaim(RESTORED)], SWITCHED, over - 1), 0],
-    ['is deleted then', aWorld([aClaim('loot'), aClaim(RESTORED)], SWITCHED, over), 1],
+  const both = [aClaim('loot'), aClaim(RESTORED)]
+  it.each<[string, WorkspaceWorld, RegExp | undefined]>([
     [
-      'is kept as long as the time is not known',
-      {
-        ...aWorld([aClaim('loot'), aClaim(RESTORED)], SWITCHED),
-        expiry: { serverNow: undefined, noticeMs: 0, isTurn: false },
-      },
-      0,
+      'is kept until somebody deletes it',
+      aWorld(both, SWITCHED),
+      /^PersistentVolumeClaim loot, from before a restore, is kept until somebody deletes it: if nobody needs what is on it, run: kubectl -n lab delete pvc loot$/,
     ],
     [
-      'is kept as long as the restored one has no data',
-      aWorld([aClaim('loot'), aClaim(RESTORED, 'Pending')], SWITCHED, over),
-      0,
+      'is not to be deleted as long as the restored one has no data',
+      aWorld([aClaim('loot'), aClaim(RESTORED, 'Pending')], SWITCHED),
+      /: loot-1a2b3c4d has no data yet$/,
     ],
     [
-      'is kept as long as a member names it',
-      aWorld([aClaim('loot'), aClaim(RESTORED), clusterWith('loot')], SWITCHED, over),
-      0,
+      'is not to be deleted as long as a member names it',
+      aWorld([...both, clusterWith('loot')], SWITCHED),
+      /: something of the workspace still names it$/,
     ],
     [
-      'is deleted where members name the restored one',
-      aWorld([aClaim('loot'), aClaim(RESTORED), clusterWith(RESTORED)], SWITCHED, over),
-      1,
+      'may be deleted where members name the restored one',
+      aWorld([...both, clusterWith(RESTORED)], SWITCHED),
+      /delete pvc loot$/,
     ],
-    [
-      'is kept where it is the present one again',
-      aWorld([aClaim('loot'), aClaim(RESTORED)], SWITCHED.replace(RESTORED, 'loot'), over),
-      0,
-    ],
-    ['is kept where nobody says that it is old', aWorld([aClaim('loot'), aClaim(RESTORED)], undefined, over), 0],
-  ])('%s', (_what, world, removals) => {
-    const present = claimsIn(world)[0]?.[1] ?? 'loot'
-    const {
-      remove = [],
-      remarks = [],
-      requeue,
-    } = oldVolumeOf(
-      world,
-      'loot',
-      aClaim(present, (world.children.get(`PersistentVolumeClaim ${present}`) as ClaimView).phase),
-    )
-    expect(remove.map(({ name }) => name)).toEqual(removals === 0 ? [] : ['loot'])
-    for (const { onlyIf } of remove)
-      expect(onlyIf).toMatchObject([{ unchanged: { name: 'lab', resourceVersion: '7' } }])
-    if (remarks.length === 0) expect(requeue).toBeUndefined()
+    ['is told of only if it is there', aWorld([aClaim(RESTORED)], SWITCHED), undefined],
+    ['is not old where the volume has it again', aWorld(both, SWITCHED.replace(RESTORED, 'loot')), undefined],
+    ['is not old where nobody says so', aWorld(both, undefined), undefined],
+  ])('%s', (_what, world, message) => {
+    const present = world.children.get(`PersistentVolumeClaim ${claimsIn(world)[0]?.[1] ?? 'loot'}`) as ClaimView
+    const remarks = oldVolumeOf(world, 'loot', present)
+    expect(remarks.map(({ why }) => why)).toEqual(message === undefined ? [] : ['OldVolumeKept'])
+    if (message !== undefined) expect(remarks[0]?.message).toMatch(message)
   })
 
   it('is read from what was written', () => {

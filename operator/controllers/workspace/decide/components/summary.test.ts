@@ -1,5 +1,6 @@
-import type { WorkspaceSpecInput } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { toTime } from '../../../../base/time.ts'
 import { viewClaim } from '../../../../cluster/views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { childId } from '../../../../runtime/child-refusals.ts'
@@ -464,6 +465,61 @@ describe('a volume', () => {
       expect(told(planned)).toMatchObject({ row: ['Ready', 'Ready'], condition: expect.stringContaining('is gone') })
       claimOf(planned, () => undefined)
       expect(told(planned)).toMatchObject(LOST)
+    })
+
+    describe('that was restored', () => {
+      const RESTORED = 'dnsconfig-1a2b3c4d'
+      /** @param claim that the volume has now, beside the one of before */
+      const restored = (claim: object, requested = '4Gi') => {
+        const planned = settledWorld(DEPLOYED)
+        const before = planned.children.get(ID) as KubeObject
+        const labels = { ...before.metadata.labels, [LABELS.volume]: 'dnsconfig' }
+        const metadata = { ...before.metadata, name: RESTORED, uid: 'restored', labels, annotations: {} }
+        const now = { ...before, metadata, phase: 'Pending', requested, ...claim }
+        planned.children.set(`PersistentVolumeClaim ${RESTORED}`, now as KubeObject)
+        planned.volumeClaims = JSON.stringify({
+          dnsconfig: { claim: RESTORED, replaced: 'dnsconfig', at: toTime(NOW) },
+        })
+        return planned
+      }
+
+      it('is not made again empty where its claim went before anything used it, and says what is left', () => {
+        const planned = restored({})
+        expect(told(planned).made).toContain(`PersistentVolumeClaim ${RESTORED}`)
+        expect(planned.status.irreplaceable).toContain('Volume dnsconfig')
+        planned.children.delete(`PersistentVolumeClaim ${RESTORED}`)
+        expect(told(planned)).toMatchObject({
+          row: LOST.row,
+          condition: expect.stringContaining(
+            '(PersistentVolumeClaim dnsconfig, from before the restore, is still there)',
+          ),
+        })
+        // Also where the operator has never seen it.
+        planned.status = {}
+        const [first, second] = [told(planned), told(planned)]
+        expect([first.row, second.row]).toEqual([LOST.row, LOST.row])
+        expect([...first.made, ...second.made].filter((one) => one.startsWith('Pers'))).toEqual([])
+        expect(ask(planned, 'now').made).toContain(`PersistentVolumeClaim ${RESTORED}`)
+      })
+
+      it('is not lost as long as its claim is not seen to belong to the workspace', () => {
+        const planned = restored({})
+        const id = `PersistentVolumeClaim ${RESTORED}`
+        planned.namesakes.set(id, planned.children.get(id) as KubeObject)
+        planned.children.delete(id)
+        expect(told(planned).row).toEqual(['Failed', 'NameConflict'])
+        expect(planned.status.lost).toBeUndefined()
+      })
+
+      it('stays as large as it came from its snapshot, and gets its mark', () => {
+        const planned = restored({ phase: 'Bound' }, '999Gi')
+        const [claim] = planWorkspace(planned.world, NOW).apply.filter(({ kind }) => kind === 'PersistentVolumeClaim')
+        expect(claim).toMatchObject({
+          metadata: { name: RESTORED, annotations: { [ANNOTATIONS.rendered]: expect.any(String) } },
+          spec: { resources: { requests: { storage: '999Gi' } } },
+        })
+        expect(told(planned).row).toEqual(['Ready', 'OldVolumeKept'])
+      })
     })
 
     it('says so where nobody saw it go, and a request that came with the loss is none', () => {

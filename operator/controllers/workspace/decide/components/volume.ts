@@ -1,9 +1,11 @@
 import {
+  claimName,
   compareQuantities,
   renderWorkspaceVolume,
   unusedVolumeWarnings,
   volumeWarnings,
   type WorkspaceSpec,
+  type WorkspaceVolume,
 } from '@open-terrain/constructs/operator'
 import type { ClaimView } from '../../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../../kube/kube-object.ts'
@@ -12,6 +14,7 @@ import { removalOf } from '../../../../runtime/plan.ts'
 import type { PersistentVolumeView } from '../../child-views.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import {
+  type Blueprint,
   type Component,
   type ComponentSummary,
   componentFailed,
@@ -26,7 +29,7 @@ import {
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { goneForGood, isRemakeAsked, lossRecordOf } from '../losses.ts'
 import { isLabHalted } from '../power.ts'
-import { isOfVolume, oldVolumeOf } from '../volume-claims.ts'
+import { claimFromBefore, isOfVolume, oldVolumeOf } from '../volume-claims.ts'
 
 const KIND = 'Volume'
 
@@ -37,12 +40,17 @@ export const VOLUME_KIND: ComponentKind = {
     { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
     { type: PERSISTENT_VOLUME, propagationPolicy: 'Background' },
   ],
-  children: ({ workspace, spec, policy, volumeClaims }) =>
+  children: ({ workspace, spec, policy, volumeClaims, restoredSizes }) =>
     (spec.volumes ?? []).map(
       (volume): Component => ({
         kind: KIND,
         name: volume.name,
-        objects: renderWorkspaceVolume({ workspace, volume, localVolumeRoot: policy.localVolumeRoot, volumeClaims }),
+        objects: renderWorkspaceVolume({
+          workspace,
+          volume: { ...volume, size: sizeOf(volume, restoredSizes) },
+          localVolumeRoot: policy.localVolumeRoot,
+          volumeClaims,
+        }),
         needs: [],
         ...withWarnings([
           ...volumeWarnings({ volume, localVolumeRoot: policy.localVolumeRoot }),
@@ -62,14 +70,14 @@ export const VOLUME_KIND: ComponentKind = {
   summary: (world, component) => {
     const judged = judgeVolume(world, component)
     const claim = actualClaimIn(world, component)
-    const { remarks = [], remove = [], requeue } = claim === undefined ? {} : oldVolumeOf(world, component.name, claim)
-    return {
-      ...judged,
-      remarks,
-      remove: [...(judged.remove ?? []), ...remove],
-      ...(requeue !== undefined && { requeue }),
-    }
+    return { ...judged, remarks: claim === undefined ? [] : oldVolumeOf(world, component.name, claim) }
   },
+}
+
+/** A restored claim is as large as its snapshot asks for, which nobody chose: one that is larger than the spec is as it is to be. */
+function sizeOf({ name, size }: WorkspaceVolume, restored: Blueprint['restoredSizes']): string {
+  const has = restored?.get(claimName(name))
+  return has !== undefined && compareQuantities(has, size) === 1 ? has : size
 }
 
 export function volumeIdOf(name: string): string {
@@ -157,11 +165,17 @@ function folderOf({ objects }: Component, claim: ClaimView): string | undefined 
   return folder && idOfObject(folder)
 }
 
-/** A claim that was never bound has none. Of one that is Lost, what is remembered holds: until somebody asks for another one. */
+/** Reports whether the claim that the volume is to have now is one that it was restored to: made again, it would be empty in place of what was in the snapshot. */
+function isRestored(component: Component): boolean {
+  const name = wantedClaimIn(component)?.metadata.name
+  return name !== undefined && name !== claimName(component.name)
+}
+
+/** A claim that was never bound has none, unless it was restored: it then gets it from the snapshot. Of one that is Lost, what is remembered holds: until somebody asks for another one. */
 function hasData(world: WorkspaceWorld, component: Component): boolean | undefined {
   const claim = actualClaimIn(world, component)
   if (claim === undefined || claim.phase === 'Lost') return undefined
-  return claim.phase === 'Bound' && folderOf(component, claim) === undefined
+  return isRestored(component) || (claim.phase === 'Bound' && folderOf(component, claim) === undefined)
 }
 
 /** A folder that is to be there again brings the storage of its claim back. */
@@ -172,24 +186,33 @@ function isLost(world: WorkspaceWorld, component: Component): boolean {
     const folder = folderOf(component, claim)
     return claim.phase === 'Lost' && (folder === undefined || children.has(folder))
   }
+  if (isRestored(component)) return !hasNamesake(world, component)
   if (lossRecordOf(workspace, component) !== undefined || hadData(workspace, component)) return true
   // Earlier versions remembered it by nothing but the component.
   const isFolder = component.objects.some(({ kind }) => kind === PERSISTENT_VOLUME.kind)
   return !isFolder && toldOf(workspace, component)?.message?.startsWith(boundText(component.name)) === true
 }
 
+/** What has the name and is not of the workspace was perhaps not seen to be given to it yet, and is in the way in any case. */
+function hasNamesake({ namesakes }: WorkspaceWorld, component: Component): boolean {
+  const wanted = wantedClaimIn(component)
+  return wanted !== undefined && namesakes.has(idOfObject(wanted))
+}
+
 /** Says that what was on a volume is gone, or about to be. */
 function loss(world: WorkspaceWorld, component: Component): ComponentSummary | undefined {
   const claim = actualClaimIn(world, component)
   const name = wantedClaimIn(component)?.metadata.name
+  const old = name === undefined ? undefined : claimFromBefore(world, component.name, name)
+  const left = old === undefined ? '' : ` (PersistentVolumeClaim ${old}, from before the restore, is still there)`
   if (isLost(world, component))
     return claim === undefined
-      ? goneForGood(world, 'VolumeLost', `PersistentVolumeClaim ${name} is gone, with what was on it`)
+      ? goneForGood(world, 'VolumeLost', `PersistentVolumeClaim ${name} is gone, with what was on it${left}`)
       : storageLost(world, claim)
-  if (claim?.phase !== 'Bound' || !isTerminating(claim) || folderOf(component, claim) !== undefined) return undefined
+  if (claim === undefined || !isTerminating(claim) || hasData(world, component) !== true) return undefined
   return componentFailed(
     'VolumeLost',
-    `PersistentVolumeClaim ${name} is being deleted, with what is on it: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
+    `PersistentVolumeClaim ${name} is being deleted, with what is on it${left}: pods that mount it have it until they end, so copy what is needed from them; when it is gone, it is not made again before somebody asks for it`,
   )
 }
 
@@ -221,12 +244,14 @@ interface WantedClaim {
 }
 
 /** A claim keeps its volume as long as it exists, and never becomes smaller. */
-function unchangeable(world: WorkspaceWorld, { objects }: Component): string | undefined {
+function unchangeable(world: WorkspaceWorld, component: Component): string | undefined {
+  const { objects } = component
   const wanted = objects.find(({ kind }) => kind === PERSISTENT_VOLUME_CLAIM.kind)
   const claim = wanted && (world.children.get(idOfObject(wanted)) as ClaimView | undefined)
   if (claim === undefined || isTerminating(claim)) return undefined
   const text = refusedChange(world, objects, wanted as WantedClaim, claim)
-  if (text === undefined || claim.phase !== 'Pending') return text
+  // A restored one would be made again empty.
+  if (text === undefined || claim.phase !== 'Pending' || isRestored(component)) return text
   return `${text}; delete the claim, which has no storage yet, and it is made again`
 }
 
