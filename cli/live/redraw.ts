@@ -19,7 +19,7 @@ export interface Frame {
 }
 
 /** What may have changed since it was shown. Nothing is computed while it has not: there may be ten thousand objects. */
-export interface Watched {
+interface Watched {
   /** Returns how often it has changed. */
   readonly version: () => number
   /** Returns what there is to show now; undefined while nothing is known. */

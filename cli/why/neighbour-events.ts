@@ -7,7 +7,7 @@ import { isUnseen, type Reader, type Unseen } from './reader.ts'
 import type { StoryLink, Subject } from './story.ts'
 
 /** A Warning that somebody wrote about a link. */
-export interface ToldEvent {
+interface ToldEvent {
   readonly about: Subject
   readonly reason: string
   readonly message: string

@@ -29,7 +29,7 @@ export interface WhyOptions {
 }
 
 /** Who explains, where, and when. */
-export interface Explaining {
+interface Explaining {
   readonly operatorNamespace: string
   /** Milliseconds since the epoch. */
   readonly now: number
