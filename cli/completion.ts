@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { CommandEntry, CommandLine } from './command-line.ts'
+import type { ClusterChoice } from './surroundings.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
@@ -31,6 +32,35 @@ export function completionScript(shell: Shell): string {
     'complete -F _ot ot',
     '',
   ].join('\n')
+}
+
+/** Options of `ot` itself, which may stand anywhere. */
+const CLUSTER_OPTION = /^--(kubeconfig|context)(?:=(.*))?$/s
+
+/**
+ * Returns which cluster a command line names, and its other words. The last word, which is being typed, stays.
+ * @param words what was typed, without the name of the program
+ */
+export function withoutClusterChoice(words: readonly string[]): {
+  readonly choice: ClusterChoice
+  readonly rest: readonly string[]
+} {
+  const last = words.length - 1
+  let choice: ClusterChoice = {}
+  const rest: string[] = []
+  for (let at = 0; at <= last; at += 1) {
+    const word = words[at] ?? ''
+    const [, name, inWord] = (at < last && CLUSTER_OPTION.exec(word)) || []
+    if (name === undefined) {
+      rest.push(word)
+      continue
+    }
+    // Its value is being typed: nothing is known of it.
+    if (inWord === undefined && at + 1 === last) return { choice, rest: ['', ''] }
+    choice = { ...choice, [name]: inWord ?? words[at + 1] }
+    if (inWord === undefined) at += 1
+  }
+  return { choice, rest }
 }
 
 /**

@@ -10,6 +10,12 @@ import type { ClusterChoice } from './surroundings.ts'
 /** `ot ui` holds a watch for each kind, and asks beside them. */
 const CONNECTIONS = 16
 
+/** Who reads may end before all is printed, as `head` does. */
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+
 process.exitCode = await runOt(process.argv.slice(2), {
   clock: systemClock,
   readText: (path) => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),

@@ -1,7 +1,7 @@
 import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
 import { runOt } from './program.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { ClusterChoice, Surroundings } from './surroundings.ts'
 
 /** Runs command lines of `ot` against an API server in memory, or without one. */
 export class OtBench {
@@ -12,6 +12,8 @@ export class OtBench {
   readonly written = new Map<string, Uint8Array>()
   /** What the API server answers, by path without its query. */
   readonly answers = new Map<string, string>()
+  /** The cluster that was connected to last. */
+  cluster: ClusterChoice | undefined
   printed = ''
   told = ''
 
@@ -34,15 +36,18 @@ export class OtBench {
         if (this.written.has(path)) throw new Error(`EEXIST: file already exists, open '${path}'`)
         this.written.set(path, content)
       },
-      connect: async () => ({
-        client: this.client,
-        readPath: async (path) => {
-          const found = this.answers.get(path.split('?')[0] ?? '')
-          if (found === undefined) throw apiError('Rejected', { message: `you may not get ${path}` })
-          return found
-        },
-        close: async () => undefined,
-      }),
+      connect: async (where) => {
+        this.cluster = where
+        return {
+          client: this.client,
+          readPath: async (path) => {
+            const found = this.answers.get(path.split('?')[0] ?? '')
+            if (found === undefined) throw apiError('Rejected', { message: `you may not get ${path}` })
+            return found
+          },
+          close: async () => undefined,
+        }
+      },
       print: (text) => {
         this.printed += text
       },

@@ -521,7 +521,8 @@ describe('ot prune', () => {
     expect(await ot('prune', '--dry-run', '--set', 'workspaceLifetime=soon')).toBe(EXIT_CODES.usage)
     expect(await ot('prune')).toBe(EXIT_CODES.usage)
     expect(told).toMatch(
-      /^there is no ConfigMap sync-operator-policy in namespace sync-operator: the defaults .*\not: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/)
+      /^there is no ConfigMap sync-operator-policy in namespace sync-operator: the defaults .*\not: workspaceLifetime: .*\not: prune only shows: say --dry-run; .*\n$/,
+    )
   })
 })
 
@@ -575,7 +576,10 @@ describe('ot retry, refresh, suspend and resume', () => {
     expect(await ot('retry', 'otws/played', 'dsync/net-1', '-n', 'farm', '--wait')).toBe(EXIT_CODES.done)
     expect(printed).toContain('workspace.pelotech.ot/played has no play that has failed')
     expect(printed).toContain('datasync.pelotech.ot/net-1 in farm has no image that has failed')
-    expect([asked('Workspace', 'played', 'play'), asked('DataSync', 'farm/net-1', 'retry')]).toEqual([undefined, undefined])
+    expect([asked('Workspace', 'played', 'play'), asked('DataSync', 'farm/net-1', 'retry')]).toEqual([
+      undefined,
+      undefined,
+    ])
   })
 
   it('hold images back, and let them go on, once', async () => {

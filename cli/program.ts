@@ -60,16 +60,17 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
 
 /** Prints the words that may stand next, one a line. A shell shows no errors. */
 async function complete(words: readonly string[], line: CommandLine): Promise<ExitCode> {
-  const { completionsOf, labNamesOf } = await import('./completion.ts')
+  const { completionsOf, labNamesOf, withoutClusterChoice } = await import('./completion.ts')
+  const { choice, rest } = withoutClusterChoice(words)
   const labNames = async () => {
-    const { client, close } = await line.connect({})
+    const { client, close } = await line.connect(choice)
     try {
       return await labNamesOf(client)
     } finally {
       await close()
     }
   }
-  const found = await completionsOf(COMMANDS, words, line, labNames).catch(() => [])
+  const found = await completionsOf(COMMANDS, rest, line, labNames).catch(() => [])
   for (const word of found) line.print(`${word}\n`)
   return EXIT_CODES.done
 }

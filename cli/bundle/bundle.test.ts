@@ -235,6 +235,15 @@ describe('ot completion', () => {
     expect(await words('nothing', '')).toEqual([])
   })
 
+  it('knows the options of the cluster, and asks that cluster', async () => {
+    expect(await words('--context', 'x', 'sto')).toEqual(['stop'])
+    expect(await words('stop', '--context', 'staging', '')).toEqual(['lab-1'])
+    expect(bench.cluster).toEqual({ context: 'staging' })
+    expect(await words('--kubeconfig=here', 'stop', '')).toEqual(['lab-1'])
+    expect(bench.cluster).toEqual({ kubeconfig: 'here' })
+    expect(await words('stop', '--context', '')).toEqual([])
+  })
+
   it('says nothing where labs may not be listed', async () => {
     bench.client.before = () => {
       throw apiError('Rejected', { message: 'you may not' })
@@ -252,5 +261,11 @@ describe('ot completion', () => {
     const script = execFileSync(process.execPath, [join(import.meta.dirname, '../main.ts'), 'completion', 'bash'])
     const ask = `ot() { printf '%s\\n' "$@"; }\n${script}COMP_WORDS=(ot stop la); COMP_CWORD=2; _ot; echo "\${COMPREPLY[@]}"`
     expect(execFileSync('bash', ['-c', ask], { encoding: 'utf8' })).toBe('__complete stop la\n')
+  })
+
+  it('is silent where nobody reads what is printed', () => {
+    const main = join(import.meta.dirname, '../main.ts')
+    const ask = `"${process.execPath}" "${main}" --help 2>&1 >&3 3>&- | cat`
+    expect(execFileSync('bash', ['-c', `{ ${ask}; } 3> >(exec 0<&-)`], { encoding: 'utf8' })).toBe('')
   })
 })

@@ -191,15 +191,22 @@ class Collector implements CollectedFiles {
       if (!isApiError(error) || error.reason === 'NoAnswer') throw error
       this.unread.push({ what: file, why: error.message })
     }
-    if (objects.length > 0) this.files.set(file, `${JSON.stringify(objects.map((one) => shown(one)), undefined, 1)}\n`)
+    if (objects.length > 0)
+      this.files.set(
+        file,
+        `${JSON.stringify(
+          objects.map((one) => shown(one)),
+          undefined,
+          1,
+        )}\n`,
+      )
     return objects
   }
 
   #redacted(object: KubeObject): object {
     const { namespace = '' } = object.metadata
     const known = this.#overridden.get(namespace) ?? new Set()
-    for (const path of overriddenPaths(object))
-      if (path.startsWith(TEMPLATE)) known.add(path.slice(TEMPLATE.length))
+    for (const path of overriddenPaths(object)) if (path.startsWith(TEMPLATE)) known.add(path.slice(TEMPLATE.length))
     this.#overridden.set(namespace, known)
     return redactedObject(
       object,

@@ -1,6 +1,6 @@
+import { isRecord } from '../../operator/base/equality.ts'
 import { redactUrls } from '../../operator/base/messages.ts'
 import { withoutSecretsOf } from '../../operator/base/secrets-of.ts'
-import { isRecord } from '../../operator/base/equality.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 
 const HIDDEN = '…'
