@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { controllerOf } from '../../operator/kube/controller-of.ts'
+import { ownerIn } from '../../operator/cluster/ownership.ts'
 import { isTerminating } from '../../operator/kube/kube-object.ts'
 import {
   DEPLOYMENT,
@@ -151,7 +151,7 @@ describe('a restore of a point in time', () => {
     const claims = volumes.map(({ claim }) => claim)
     const claimsNow = async () => {
       const { items } = await client.list(PERSISTENT_VOLUME_CLAIM, { namespace })
-      const ofVolumes = items.filter((one) => controllerOf(one)?.kind === 'Workspace' && !isTerminating(one))
+      const ofVolumes = items.filter((one) => ownerIn(one.metadata)?.kind === 'Workspace' && !isTerminating(one))
       return ofVolumes.map((one) => one.metadata.name).toSorted()
     }
     await expect.poll(claimsNow).toEqual(claims.toSorted())
