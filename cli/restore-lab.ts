@@ -90,7 +90,7 @@ function lossIn({ status }: Point, isOfMachinesOnly: boolean): string[] {
     ...(machines.length === 0 ? [] : [`the disks of machines ${machines.join(', ')}`]),
     ...(volumes.length === 0
       ? []
-      : [`volumes ${volumes.join(', ')}, whose present claims are deleted later (policy key resetGrace)`]),
+      : [`volumes ${volumes.join(', ')}, whose present claims stay until somebody deletes them`]),
   ]
 }
 

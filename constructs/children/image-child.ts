@@ -16,7 +16,8 @@ export interface ChildOwnerReference {
   readonly kind: string
   readonly name: string
   readonly uid: string
-  readonly controller: true
+  /** Absent of a claim that a volume was restored to. */
+  readonly controller?: true
   readonly blockOwnerDeletion: true
 }
 

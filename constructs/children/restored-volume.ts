@@ -2,7 +2,7 @@ import type { Construct } from 'constructs'
 import { LABELS } from '../api/labels.ts'
 import { type MemberSnapshotMetadata, type MemberSnapshotProps, pointMetadata } from './member-snapshot.ts'
 import { RenderedObject, renderOne } from './rendered-object.ts'
-import { type WorkspaceChildMetadata, type WorkspaceRef, workspaceChildMetadata } from './workspace-child.ts'
+import { restoredClaimMetadata, type WorkspaceChildMetadata, type WorkspaceRef } from './workspace-child.ts'
 
 export interface RestoredVolumeProps extends Pick<MemberSnapshotProps, 'workspace' | 'of'> {
   /** Name of the claim that the volume has if it was never restored. */
@@ -50,7 +50,7 @@ export function adoptedVolume(
   workspace: WorkspaceRef,
   { volume, name }: Pick<RestoredVolumeProps, 'volume' | 'name'>,
 ): { readonly apiVersion: 'v1'; readonly kind: 'PersistentVolumeClaim'; readonly metadata: WorkspaceChildMetadata } {
-  const metadata = workspaceChildMetadata({ workspace, name, labels: { [LABELS.volume]: volume } })
+  const metadata = restoredClaimMetadata({ workspace, name, labels: { [LABELS.volume]: volume } })
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }
 }
 

@@ -42,6 +42,15 @@ export function workspaceChildMetadata(child: ChildNames): WorkspaceChildMetadat
   return { ...clusterWideMetadata(child), namespace: child.workspace.name }
 }
 
+/**
+ * Returns metadata for a claim that a volume was restored to. The workspace is its owner and not its controller, so that an earlier operator, which does not know
+ * of restored claims, does not find children in them that nothing asks for, and delete them.
+ */
+export function restoredClaimMetadata(child: ChildNames): WorkspaceChildMetadata & { readonly namespace: string } {
+  const { ownerReferences, ...metadata } = workspaceChildMetadata(child)
+  return { ...metadata, ownerReferences: ownerReferences.map(({ controller: _, ...owner }) => owner) }
+}
+
 /** Returns metadata for a cluster-scoped object, such as the namespace itself. */
 export function clusterWideMetadata(child: ChildNames): WorkspaceChildMetadata {
   const { name, labels, annotations } = child

@@ -5,6 +5,7 @@ import { RenderedObject, renderChildren } from './rendered-object.ts'
 import { type ClaimsOfVolumes, presentClaimName } from './volume-claims.ts'
 import {
   clusterWideMetadata,
+  restoredClaimMetadata,
   type WorkspaceChild,
   type WorkspaceRef,
   workspaceChildMetadata,
@@ -75,7 +76,7 @@ function restoredClaim({ workspace, volume }: VolumeStorageProps, name: string):
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    metadata: workspaceChildMetadata({ workspace, name, labels: { [LABELS.volume]: claimName(volume.name) } }),
+    metadata: restoredClaimMetadata({ workspace, name, labels: { [LABELS.volume]: claimName(volume.name) } }),
     spec: { accessModes: ACCESS_MODES, resources: { requests: { storage: volume.size } } },
   }
 }

@@ -3,6 +3,7 @@ import type { ObjectMeta, OwnerReference } from '../kube/kube-object.ts'
 import { keptFinalizers, picked, upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { intern } from '../runtime/interned.ts'
 import { FOREGROUND, ORPHAN } from './dependents.ts'
+import { ownerIn } from './ownership.ts'
 
 /** Labels and annotations of a kind that caches keep. */
 export interface Matters {
@@ -18,7 +19,7 @@ const LASTING: ReadonlySet<string> = new Set([...Object.values(FINALIZERS), FORE
 /** Returns the metadata that caches keep: identity, versions, controller, state of the deletion, and the selected labels and annotations. */
 export function keptMetadata(metadata: ObjectMeta, matters: Matters = {}): ObjectMeta {
   const { name, namespace, uid, resourceVersion, generation, creationTimestamp, deletionTimestamp } = metadata
-  const owner = metadata.ownerReferences?.find((one) => one.controller === true)
+  const owner = ownerIn(metadata)
   return {
     name,
     namespace: intern(namespace),

@@ -1,6 +1,9 @@
+import { LABELS } from '@open-terrain/constructs'
+import { adoptedVolume, workspace as WORKSPACE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, OwnerReference } from '../kube/kube-object.ts'
 import { Store } from '../runtime/store.ts'
+import { keptMetadata } from './kept-metadata.ts'
 import { BY_OWNER, byOwnerOf, familyKey, isChildOf, ownerAmong } from './ownership.ts'
 
 const owner: KubeObject = {
@@ -13,6 +16,34 @@ const child = (change: Partial<OwnerReference> = {}, namespace = 'team'): KubeOb
   apiVersion: 'cdi.kubevirt.io/v1beta1',
   kind: 'DataVolume',
   metadata: { name: 'child', namespace, ownerReferences: [{ ...REFERENCE, ...change }] },
+})
+
+const LAB = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name: 'team', uid: 'u1' } }
+
+/** A claim that the workspace owns without being its controller. */
+function claimOf(labels: Readonly<Record<string, string>>, change: Partial<OwnerReference> = {}): KubeObject {
+  const { apiVersion, kind } = LAB
+  const ownerReferences = [{ apiVersion, kind, ...LAB.metadata, ...change }]
+  const metadata = keptMetadata(
+    { name: 'loot-1a2b3c4d', namespace: 'team', labels, ownerReferences },
+    { labels: [LABELS.volume] },
+  )
+  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }
+}
+
+it('is a child without a controller only as a claim that a volume was restored to, which earlier versions leave alone', () => {
+  const label = { [LABELS.volume]: 'loot' }
+  expect([claimOf(label), claimOf({}), claimOf(label, { uid: 'u0' })].map((one) => isChildOf(one, LAB))).toEqual([
+    true,
+    false,
+    false,
+  ])
+  expect(byOwnerOf(WORKSPACE)(claimOf(label))).toEqual([familyKey('team', 'u1')])
+  const { ownerReferences } = adoptedVolume(
+    { name: 'team', uid: 'u1' },
+    { volume: 'loot', name: 'loot-1a2b3c4d' },
+  ).metadata
+  expect(ownerReferences.map(({ controller }) => controller)).toEqual([undefined])
 })
 
 describe('an object', () => {

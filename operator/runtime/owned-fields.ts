@@ -52,7 +52,7 @@ export function labelsTo(wanted: KubeObject, actual: KubeObject): Readonly<Recor
 /** Returns the labels that are no longer wanted. Only the owner of an object sets labels under the owner's API group. */
 function leftLabels(wanted: KubeObject, actual: KubeObject): string[] {
   const { labels, ownerReferences = [] } = wanted.metadata
-  const owner = ownerReferences.find(({ controller }) => controller === true)
+  const [owner] = ownerReferences
   if (owner === undefined) return []
   const prefix = `${groupOf(owner.apiVersion)}/`
   const isLeft = (label: string) => label.startsWith(prefix) && labels?.[label] === undefined

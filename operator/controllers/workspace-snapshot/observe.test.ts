@@ -59,10 +59,12 @@ interface Seen {
   readonly vm?: Partial<LabMachine>
   readonly kubevirt?: Partial<KubeVirtMachine>
   readonly claims?: readonly KubeObject[]
+  readonly point?: WorkspaceSnapshotView
+  readonly others?: readonly WorkspaceSnapshotView[]
 }
 
 /** What a restore is decided from, in a lab of one machine. */
-function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM] }: Seen = {}) {
+function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM], point = POINT, others = [] }: Seen = {}) {
   const client = new ScriptedClient()
   const { clock } = client
   const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
@@ -79,7 +81,8 @@ function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM] }: Seen = {}) {
   const cluster = clusterCaches(reflectors)
   for (const claim of claims) cluster.claims.put(viewClaim(claim))
   const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
-  return observeWorkspaceSnapshot(POINT, caches, { workspaceSnapshotLimit: 3 }).restore
+  for (const one of others) caches.snapshots.put(one)
+  return observeWorkspaceSnapshot(point, caches, { workspaceSnapshotLimit: 3 }).restore
 }
 
 const OFF = { powerState: 'Halted' }
@@ -110,6 +113,21 @@ describe('what a restore is decided from', () => {
   it('says of each machine whether it is off', () => {
     const isOff = (kubevirt: Seen['kubevirt']) => restoreIn({ kubevirt }).targets['vm']?.kubevirt?.isOff
     expect([{}, { printableStatus: 'Stopping' }, { runStrategy: 'Always' }].map(isOff)).toEqual([true, false, false])
+  })
+
+  it('says which other restore was begun first: of one second by uid', () => {
+    const time = '2026-01-31T11:00:00Z'
+    const of = (uid: string, startTime: string): WorkspaceSnapshotView => ({
+      ...POINT,
+      metadata: { ...POINT.metadata, name: uid, uid },
+      status: { restore: { phase: 'InProgress', request: 'hash', message: '', startTime } },
+    })
+    const earlier = (other: WorkspaceSnapshotView) => restoreIn({ point: of('uid-b', time), others: [other] }).earlier
+    expect([of('uid-a', time), of('uid-c', time), of('uid-c', '2026-01-31T10:59:59Z')].map(earlier)).toEqual([
+      'uid-a',
+      undefined,
+      'uid-c',
+    ])
   })
 
   it('says which claim a volume has, as the workspace has it: an older annotation yields to a claim that it has had since', () => {

@@ -6,7 +6,7 @@ import {
   persistentVolumeName,
   volumeClaimsIn,
 } from '@open-terrain/constructs/operator'
-import { controllerOf } from '../../../operator/kube/controller-of.ts'
+import { ownerIn } from '../../../operator/cluster/ownership.ts'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import * as types from '../../../operator/kube/resource-types.ts'
 import { MACHINE, type Workspace } from '../../harness/kinds.ts'
@@ -30,8 +30,8 @@ export function isType(resource: ResourceType, type: ResourceType): boolean {
 }
 
 /** Reports whether the object belongs to the workspace, which must be its controller, and is where the objects of the workspace are. */
-export function isPartOf({ metadata, ...object }: KubeObject, workspace: KubeObject): boolean {
-  const owner = controllerOf({ ...object, metadata })
+export function isPartOf({ metadata }: KubeObject, workspace: KubeObject): boolean {
+  const owner = ownerIn(metadata)
   const isHome = metadata.namespace === undefined || metadata.namespace === workspace.metadata.name
   return owner?.kind === 'Workspace' && owner.uid === workspace.metadata.uid && isHome
 }
