@@ -518,6 +518,7 @@ export {
   serviceWarnings,
   volumeWarnings,
 } from './children/workspace-warnings.ts'
+export { OPERATOR_SELECTOR } from './platform/operator-names.ts'
 export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
 export { celRuleOf } from './schema/cel.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'

@@ -1,6 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { RESOURCES } from '@open-terrain/constructs/operator'
-import { OPERATOR_SELECTOR } from '../../constructs/platform/operator-names.ts'
+import { OPERATOR_SELECTOR, RESOURCES } from '@open-terrain/constructs/operator'
 import { messageOf } from '../../operator/base/messages.ts'
 import { MACHINE_CHILDREN } from '../../operator/controllers/virtual-machine/decide/machine-plan.ts'
 import { IMAGE_CHILDREN } from '../../operator/controllers/vm-disk-image/decide/image-plan.ts'
