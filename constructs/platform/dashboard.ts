@@ -6,7 +6,7 @@ import { OPERATOR_LABELS } from './operator-names.ts'
 
 /** Where the dashboard is, and how Grafana finds it. */
 export interface DashboardProps {
-  /** Namespace of the ConfigMap, which must exist: one in which the sidecar of Grafana looks. @default that of the operator */
+  /** Namespace of the ConfigMap, which must exist: one in which the sidecar of Grafana looks. @default that of the operator @example 'monitoring' */
   readonly namespace?: string
   /** Labels by which the sidecar of Grafana finds it. They replace the default. @default `grafana_dashboard: "1"` */
   readonly labels?: Readonly<Record<string, string>>
