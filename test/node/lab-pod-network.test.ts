@@ -69,9 +69,11 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
     const [stranger, anybody, resolver] = await Promise.all([end(await other.podOf('stranger')), end(anyPod), end(dns)])
     if (!(page && gate && door && inner && stranger && anybody && resolver)) throw new Error('a pod is missing')
     const { outside } = inside
-    const served = [page, gate, door, inner, resolver].map(({ place }) => place.serve(UNDECLARED, 'undeclared'))
+    const places = [page, gate, door, inner, resolver].map(({ place }) => place)
+    // Pods that go leave the processes that were started in them.
+    onTestFinished(async () => void (await Promise.all([outside, ...places].map((place) => place.remove()))))
+    const served = places.map((place) => place.serve(UNDECLARED, 'undeclared'))
     await Promise.all([...served, resolver.place.serve(53, 'resolver'), outside.serve(80, 'outside')])
-    onTestFinished(() => outside.remove())
     const [ofPage, ofGate] = await Promise.all(
       ['page', 'gate'].map((name) => client.get<Service>(SERVICE, { namespace: lab.name, name })),
     )
