@@ -29,7 +29,7 @@ import { isSwitchedOff } from '../../operator/controllers/workspace/decide/power
 import { NO_ROLLOUT } from '../../operator/controllers/workspace/decide/rebuilds.ts'
 import { leavingIn } from '../../operator/controllers/workspace/decide/removal-order.ts'
 import { renderComponents } from '../../operator/controllers/workspace/decide/render.ts'
-import { claimsOfVolumes } from '../../operator/controllers/workspace/decide/volume-claims.ts'
+import { claimsOfVolumes, sizesOfClaims } from '../../operator/controllers/workspace/decide/volume-claims.ts'
 import { isChildOfWorkspace } from '../../operator/controllers/workspace/observe.ts'
 import type {
   ImageFacts,
@@ -210,7 +210,12 @@ function worldOf(ground: Ground, { status, children, images }: Made): WorkspaceW
   const secretSources = sourcesIn(spec)
   const { name, uid = '' } = workspace.metadata
   const volumeClaims = claimsOfVolumes(workspace, seen)
-  const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources, volumeClaims }
+  const restoredSizes = sizesOfClaims(volumeClaims, seen)
+  const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources, volumeClaims, restoredSizes }
+  // A claim that a volume was restored to is not made again: without it, the volume would be lost.
+  const isRestored = ({ kind, metadata }: KubeObject) =>
+    kind === 'PersistentVolumeClaim' && [...volumeClaims.values()].some((claim) => claim === metadata.name)
+  const restored = [...before].filter(([, one]) => isRestored(one))
   const none = { image: undefined, isShared: false, claims: [] }
   return {
     workspace,
@@ -218,7 +223,7 @@ function worldOf(ground: Ground, { status, children, images }: Made): WorkspaceW
     policy,
     expiry: { serverNow: now, noticeMs: policy.expiryNoticeMs, isTurn: false },
     components: renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, seen) }),
-    children,
+    children: new Map([...restored, ...children]),
     namesTaken: new Map(),
     namesakes: new Map(),
     missingKinds: new Set(),

@@ -233,7 +233,12 @@ describe('ot plan --diff', () => {
     bench.client.put(live(spec, restored))
     const claim = { spec: { resources: { requests: { storage: '1Gi' } } } }
     owned('PersistentVolumeClaim', 'v1', 'data', claim)
-    owned('PersistentVolumeClaim', 'v1', 'data-0123abcd', claim)
+    const labels = { 'pelotech.ot/workspace-uid': 'lab-uid', 'pelotech.ot/volume': 'data' }
+    const owner = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'lab-1', uid: 'lab-uid' }
+    owned('PersistentVolumeClaim', 'v1', 'data-0123abcd', {
+      ...claim,
+      metadata: { namespace: 'lab-1', name: 'data-0123abcd', labels, ownerReferences: [owner] },
+    })
     owned('PersistentVolumeClaim', 'v1', 'other', claim)
     expect(await diff(spec)).toBe(EXIT_CODES.done)
     expect(bench.printed).toMatch(/^kept as it is +PersistentVolumeClaim lab-1\/data(?! *metadata)$/m)
