@@ -213,9 +213,10 @@ function worldOf(ground: Ground, { status, children, images }: Made): WorkspaceW
   const restoredSizes = sizesOfClaims(volumeClaims, seen)
   const blueprint = { workspace: { name, uid }, spec, policy, requests, secretSources, volumeClaims, restoredSizes }
   // A claim that a volume was restored to is not made again: without it, the volume would be lost.
-  const isRestored = ({ kind, metadata }: KubeObject) =>
-    kind === 'PersistentVolumeClaim' && [...volumeClaims.values()].some((claim) => claim === metadata.name)
-  const restored = [...before].filter(([, one]) => isRestored(one))
+  const claims = new Set(volumeClaims.values())
+  const restored = [...before].filter(
+    ([, { kind, metadata }]) => kind === 'PersistentVolumeClaim' && claims.has(metadata.name),
+  )
   const none = { image: undefined, isShared: false, claims: [] }
   return {
     workspace,
