@@ -71,7 +71,7 @@ export class BundledOperator implements AsyncDisposable {
     for (const input of [this.#child.stdout, this.#child.stderr]) {
       if (input !== null) createInterface({ input }).on('line', (line) => this.#take(line))
     }
-    this.#exited = once(this.#child, 'exit')
+    this.#exited = once(this.#child, 'close')
   }
 
   static async start(options: BundledOperatorOptions): Promise<BundledOperator> {

@@ -75,7 +75,8 @@ export class OperatorProcess implements AsyncDisposable {
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => keep(text.split('\n')))
     }
-    this.#exited = once(this.#child, 'exit').then(([code, signal]) => {
+    // Not `exit`, which comes before its last lines are read.
+    this.#exited = once(this.#child, 'close').then(([code, signal]) => {
       if (pid !== undefined) watchdog?.forget(pid)
       keep([`the operator's process ${name} ended: ${signal ?? `exit code ${code}`}`])
     })

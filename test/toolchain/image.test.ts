@@ -165,7 +165,7 @@ describe('the bundle', () => {
     )
     const said: string[] = []
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => said.push(text))
-    const exited = once(child, 'exit')
+    const exited = once(child, 'close')
     try {
       const ask = async (path: string) => {
         if (child.exitCode !== null) throw new Error(`it has ended: ${said.join('')}`)

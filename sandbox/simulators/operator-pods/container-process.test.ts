@@ -15,5 +15,5 @@ it('reports whole lines, however they are written, and the last one without its 
   const script = `printf 'one\\n\\ntw'; sleep 0.2; printf 'o\\nthree'`
   const argv = ['sh', '-c', script]
   await new ContainerProcess({ argv, env: {}, watchdog, onLine: (line) => lines.push(line) }).exited
-  await expect.poll(() => lines).toEqual(['one', 'two', 'three'])
+  expect(lines).toEqual(['one', 'two', 'three'])
 })

@@ -40,7 +40,8 @@ export class ContainerProcess {
         if (pid !== undefined) watchdog.forget(pid)
         resolve({ exitCode, finishedAt: new Date().toISOString() })
       }
-      child.once('exit', (code, signal) => gone(code ?? 128 + (SIGNALS[signal ?? ''] ?? 0)))
+      // Not `exit`, which comes before its last lines are read.
+      child.once('close', (code, signal) => gone(code ?? 128 + (SIGNALS[signal ?? ''] ?? 0)))
       // The file does not exist.
       child.once('error', () => gone(127))
     })
