@@ -1,11 +1,12 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>
 
-/** Vitest leaves one core to itself by default, which needs it for the first seconds only. Projects of one group have to agree. */
-const ON_EVERY_CORE: Options = { maxWorkers: '100%' }
+/** A worker more than cores, because some wait for the programs that they start. Projects of one group have to agree. */
+const ON_EVERY_CORE: Options = { maxWorkers: availableParallelism() + 1 }
 /** Operators, servers and simulators wait for each other for much of the time, so there are more of them than cores. */
-const BESIDE_SERVERS: Options = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+const BESIDE_SERVERS: Options = { maxWorkers: 5, sequence: { groupOrder: 1 } }
 
 /** Where tests are, by project, and what they need. */
 const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } & Options>> = {
