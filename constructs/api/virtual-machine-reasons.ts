@@ -378,8 +378,15 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** As an Event: somebody asks in vain. */
   ResetNotCounted: {
     meaning:
-      'The annotation pelotech.ot/reset-requested-at was there before the operator first looked for it, or is set while spec.ignoreOnDeploy is true. It does not count, and the root disk stays.',
+      'The annotation pelotech.ot/reset-requested-at was there when the machine was created, or before the operator first looked for it, has a value again that it had before, or is set while spec.ignoreOnDeploy is true. It does not count, and the root disk stays.',
     remedy: 'Set the annotation to another value to replace the root disk.',
+  },
+  /** As an Event: somebody asks in vain. */
+  RebuildNotCounted: {
+    meaning:
+      'The annotation pelotech.ot/rebuild-requested-at does not count, and the root disk stays: the message says why, such as that the disk is neither lost nor outdated.',
+    remedy:
+      'Set the annotation to another value when a disk is lost or outdated. To replace the root disk all the same, set pelotech.ot/reset-requested-at, which loses the data on it.',
   },
   /** Of the condition UpToDate. */
   UpToDate: {

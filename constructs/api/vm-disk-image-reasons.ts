@@ -327,6 +327,12 @@ export const REASON_HELP = {
       'After a change of the spec, no action is needed. Set spec.suspend to false to continue a suspended image, and correct a spec that is not valid.',
     isOffer: true,
   },
+  /** As an Event: somebody asks in vain. */
+  RetryNotCounted: {
+    meaning:
+      'The annotation pelotech.ot/retry-requested-at, or a name of its credentials, has changed while the image has its artifact: nothing is downloaded.',
+    remedy: 'No action needed. To have it downloaded again, set pelotech.ot/sync-requested-at to a new value.',
+  },
   /** As an Event: the API server refused a write. */
   Refused: refusedHelp('image'),
   /** A bug in the operator. */

@@ -131,8 +131,23 @@ export const WORKSPACE_REASON_HELP = {
   ResetNotCounted: {
     severity: 'warning',
     meaning:
-      'The annotation pelotech.ot/reset-requested-at was there before the operator first looked for it. It does not count, and all machines keep their disks.',
+      'The annotation pelotech.ot/reset-requested-at was there when the Workspace was created, or before the operator first looked for it, or has a value again that it had before. It does not count, and all machines keep their disks.',
     remedy: 'Set the annotation to another value to replace the root disks of all machines.',
+  },
+  /** As an Event: somebody asks in vain. */
+  RebuildNotCounted: {
+    severity: 'warning',
+    meaning:
+      'The annotation pelotech.ot/rebuild-requested-at does not count for machines, and they keep their disks: the message says why, such as that no disk is lost or outdated.',
+    remedy:
+      'Set the annotation to another value when something is lost or outdated. To replace the root disks all the same, set pelotech.ot/reset-requested-at, which loses the data on them.',
+  },
+  /** As an Event: somebody asks in vain. */
+  PlayNotCounted: {
+    severity: 'normal',
+    meaning:
+      'The annotation pelotech.ot/play-requested-at does not count for the build roles of the machines that the message names: they have succeeded on the present disks.',
+    remedy: 'No action needed. To have them played on a new disk, reset the machine, which loses the data on its disk.',
   },
   /** Of the condition UpToDate. */
   UpToDate: { severity: 'silent', meaning: 'Everything is as the spec says.', remedy: 'No action needed.' },

@@ -1,7 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { hasHash, wasSeen, withNewest } from '../../../base/hash-list.ts'
-import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { MachineView, MachineWorld } from '../world.ts'
 
 type Asked = Pick<MachineView, 'metadata'>
@@ -17,12 +16,12 @@ type SeenRebuild = Pick<VirtualMachineStatus, 'rebuildRequest' | 'earlierRebuild
 type SeenReset = Pick<VirtualMachineStatus, 'resetRequest' | 'earlierResets'>
 
 /** Fingerprint of the present request for a new disk in the place of one that is lost or outdated; undefined if there is none. */
-function rebuildRequestOf(vm: Asked): string | undefined {
+export function rebuildRequestOf(vm: Asked): string | undefined {
   return fingerprintOf(vm, ANNOTATIONS.rebuildRequestedAt)
 }
 
 /** Fingerprint of the present request for a new root disk; undefined if there is none. */
-function resetRequestOf(vm: Asked): string | undefined {
+export function resetRequestOf(vm: Asked): string | undefined {
   return fingerprintOf(vm, ANNOTATIONS.resetRequestedAt)
 }
 
@@ -78,29 +77,14 @@ export function answeredRequests({ vm }: Pick<MachineWorld, 'vm'>) {
 
 /** Returns the reset that the status has seen, where no new disk answers one. */
 export function seenReset(world: Pick<MachineWorld, 'vm' | 'spec'>): SeenReset {
-  return resetsWith(isNotCounted(world) ? resetRequestOf(world.vm) : undefined, world.vm.status)
+  return resetsWith(isResetNotCounted(world) ? resetRequestOf(world.vm) : undefined, world.vm.status)
 }
 
 /** Reports whether a reset does not count that the machine has now: it is new, was never looked at for this, is left as it is, or has had this one. */
-function isNotCounted({ vm, spec }: Pick<MachineWorld, 'vm' | 'spec'>): boolean {
+export function isResetNotCounted({ vm, spec }: Pick<MachineWorld, 'vm' | 'spec'>): boolean {
   const { phase, resetRequest, earlierResets } = vm.status
   if (phase === undefined || resetRequest === undefined) return true
   return (spec.ok && spec.spec.ignoreOnDeploy === true) || hasHash(earlierResets, resetRequestOf(vm) ?? '')
-}
-
-/** Tells who has asked in vain. A machine that was created with the annotation is new as it is. */
-export function eventsOnRequests(world: Pick<MachineWorld, 'vm' | 'spec'>): EventNote[] {
-  const { phase, resetRequest, earlierResets } = world.vm.status
-  const request = resetRequestOf(world.vm)
-  if (phase === undefined || request === undefined || request === resetRequest || !isNotCounted(world)) return []
-  const why =
-    resetRequest === undefined
-      ? 'was there before the operator first looked for it'
-      : hasHash(earlierResets, request)
-        ? 'has a value again that it had before'
-        : 'is set while spec.ignoreOnDeploy is true'
-  const message = `annotation ${ANNOTATIONS.resetRequestedAt} ${why}: it does not count, and the root disk stays; to replace it, set another value`
-  return [{ type: 'Warning', reason: 'ResetNotCounted', message }]
 }
 
 /** Reports whether the status only records that nobody asks. That is worth no write of its own. */

@@ -4,11 +4,12 @@ import { endingWaits, isKeptByDependentsAlone } from '../../../cluster/dependent
 import { unusableReason } from '../../../cluster/own-view.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
+import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { NOTHING_TO_DO } from '../../../runtime/plan.ts'
 import { steadyOf } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, hasRun, remarksOnLoss } from './disk-loss.ts'
-import { eventsOnRequests, isUnasked, seenRebuild, seenReset } from './disk-requests.ts'
+import { isUnasked, seenRebuild, seenReset } from './disk-requests.ts'
 import { lostDisks, remarksOnLostDisks } from './further-disk-loss.ts'
 import { withAwaitedImages } from './further-images.ts'
 import {
@@ -27,6 +28,7 @@ import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
 import { isRebuildDue, remarksOnReplacement } from './plan-replacement.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
+import { eventsOnRequests } from './uncounted-requests.ts'
 import { upToDate } from './up-to-date.ts'
 
 /**
@@ -38,19 +40,19 @@ import { upToDate } from './up-to-date.ts'
  * Existing objects are used as they are: an image takes precedence over the template, and a disk that has booted is never touched again.
  */
 export function planMachine(world: MachineWorld, now: number): MachinePlan {
-  const { steady, ...plan } = decide(world, now)
+  const { steady, requests = [], ...plan } = decide(world, now)
   const notes = machineEventsBetween(world.vm.status, plan.status, steady)
   // At the beginning, the Event of the plan itself is enough.
   const isBegun = plan.events.length > 0 && world.vm.status.phase === undefined && plan.status.phase === 'Provisioning'
-  const events = [...plan.events, ...notes.filter(({ type }) => type === 'Warning' || !isBegun)]
+  const events = [...plan.events, ...notes.filter(({ type }) => type === 'Warning' || !isBegun), ...requests]
   const { machine, instance, clone } = world
   // The wait for a guest has no limit: KubeVirt keeps the instance with its own finalizer until the guest has ended.
   const run = instance === undefined ? machine : isKeptByDependentsAlone(instance) ? instance : undefined
   return { ...plan, ...endingWaits(plan, [run, clone], now), events }
 }
 
-/** The plan, and its message without the parts that change by themselves. */
-type Decision = MachinePlan & { readonly steady?: string }
+/** The plan, its message without the parts that change by themselves, and what is told of requests that do not count. */
+type Decision = MachinePlan & { readonly steady?: string; readonly requests?: readonly EventNote[] }
 
 function decide(world: MachineWorld, now: number): Decision {
   if (isTerminating(world.vm)) return planMachineDeletion(world, now)
@@ -119,12 +121,11 @@ function missingKeys({ cloudInit }: MachineWorld, { reason }: Step['summary']) {
  * A request that a machine was created with, or that it gets while it has its disk and that is not outdated, is over: it does not count when the disk is lost
  * later, nor when it is outdated later.
  */
-function seenRequest(world: MachineWorld): ReturnType<typeof seenRebuild> {
+function isRequestOver(world: MachineWorld): boolean {
   const { status } = world.vm
   const isLost = diskLoss(world) !== undefined || lostDisks(world).length > 0
   const isLeft = world.spec.ok && world.spec.spec.ignoreOnDeploy === true
-  const isOver = status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
-  return isOver ? seenRebuild(world) : {}
+  return status.phase === undefined || (!isLost && (isLeft || !isRebuildDue(world)))
 }
 
 /** A machine that was made before resets were known gets the note that nobody asks for one with the next write, and no write for itself. */
@@ -138,11 +139,12 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
   const { vm } = world
   const { summary: stands, status: shown, remarks = [], ...work } = step
   const summary = withPending(refused(stands, world), remarks)
+  const isOver = isRequestOver(world)
   const next = {
     ...vm.status,
     // Only the steps that provision a machine have a time limit: waiting for an image, or for CDI to be installed, has none.
     provisioningSince: undefined,
-    ...seenRequest(world),
+    ...(isOver && seenRebuild(world)),
     ...seenReset(world),
     missingSecretKeys: missingKeys(world, stands),
     ...shown,
@@ -160,10 +162,13 @@ function finish(world: MachineWorld, step: Step, now: number, image?: ImageState
     now,
   )
   const status = withoutIdleNote(vm.status, seen)
+  // A disk that is made anyway answers what was asked until then.
+  const isAnswered = vm.status.phase !== undefined && shown?.rebuildRequest !== undefined
   return {
     ...NOTHING_TO_DO,
     ...work,
-    events: [...(work.events ?? []), ...eventsOnRequests(world)],
+    events: work.events ?? [],
+    requests: eventsOnRequests(world, { isInVain: isOver && !isAnswered }),
     status,
     steady: cutMessage(steadyOf(summary)),
     finalizer: vm.metadata.finalizers?.includes(FINALIZERS.virtualMachine) ? 'keep' : 'add',

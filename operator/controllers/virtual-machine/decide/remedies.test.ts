@@ -462,7 +462,7 @@ const ROWS: readonly Row[] = [
 /** A bug in the operator: people can only report it. */
 const NO_REMEDY: readonly VirtualMachineReason[] = ['InternalError']
 /** Reasons of Events alone. What helps is tested where the Events are. */
-const OF_EVENTS: readonly VirtualMachineReason[] = ['ResetNotCounted']
+const OF_EVENTS: readonly VirtualMachineReason[] = ['ResetNotCounted', 'RebuildNotCounted']
 
 describe('the remedy of each reason', () => {
   it.each(ROWS)('helps: $reason, $text', ({ reason, isDeployed, wrong, text, remedy }) => {

@@ -324,9 +324,15 @@ describe('steady', () => {
   })
 
   describe('an act of a person', () => {
-    it('asks for a retry of what is ready: nothing happens', () => {
+    it('asks for a retry of what is ready: nothing happens, which is told once', () => {
       const walk = new ImageWalk()
       walk.publish()
+      const told = () => walk.plan().events.filter(({ reason }) => reason === 'RetryNotCounted')
+      expect(told()).toEqual([])
+      walk.annotate({ [RETRY]: 'before' })
+      expect(told()).toHaveLength(1)
+      walk.settle()
+      expect(told()).toEqual([])
       walk
         .annotate({ [RETRY]: 'now' })
         .edit({ secretRef: 'other' })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
@@ -315,6 +316,10 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   SyncCancelled: {
     reach: () => downloading().edit({ suspend: true }),
     remedies: { 'goes on by itself': (walk) => tornDown(walk.settle()).edit({ suspend: false }) },
+  },
+  RetryNotCounted: {
+    reach: () => published().annotate({ [ANNOTATIONS.retryRequestedAt]: 'now' }),
+    remedies: { 'no action is needed': (walk) => walk.settle() },
   },
   DataVolumeDeleted: { reach: () => downloading().dropDataVolumes().settle(), remedies: waited },
   Unreferenced: {

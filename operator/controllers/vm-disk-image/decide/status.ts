@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   type Attempt,
   MANAGER,
@@ -160,9 +161,23 @@ export function imageEventsBetween(
     ...startedAttempt(image, after, retryLimit),
     ...publishedArtifact(before, after),
     ...blockedDeletion(before, after),
+    ...needlessRetry(image, after),
     ...warned(SOURCE_WARNING, before, after),
     ...changedReason(before, after),
   ]
+}
+
+/** Tells who asks for a retry of what has its artifact, with the write that records the request. */
+function needlessRetry(
+  { metadata, status }: Pick<ImageView, 'metadata' | 'status'>,
+  after: VMDiskImageStatus,
+): EventNote[] {
+  const isRecorded = status.budget !== undefined && status.budget.key !== after.budget?.key
+  const isAsked = metadata.annotations?.[ANNOTATIONS.retryRequestedAt] !== undefined && isRecorded
+  const isThere = after.artifact !== undefined && after.artifact.revision === after.revision
+  if (!isAsked || !isThere || status.revision !== after.revision) return []
+  const message = `annotation ${ANNOTATIONS.retryRequestedAt} or a name of its credentials has changed, and the image has its artifact: nothing is downloaded; to have it downloaded again, set annotation ${ANNOTATIONS.syncRequestedAt}`
+  return [{ type: 'Normal', reason: 'RetryNotCounted', message }]
 }
 
 /** Returns what the log reports about a change of state: the attempt and, if it just ended, its outcome, duration and downloads. */

@@ -7,7 +7,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
-import { hasHash, withNewest } from '../../../base/hash-list.ts'
+import { type HashList, hasHash, withNewest } from '../../../base/hash-list.ts'
 import type { MachineFacts, WorkspaceView, WorkspaceWorld } from '../world.ts'
 import { idOf, type Rollout } from './component.ts'
 import { deployedMachines } from './outdated.ts'
@@ -105,8 +105,14 @@ function ownRebuild({ workspace, spec, children }: RequestFacts): Own | undefine
   return { value: value + ABOUT_LOSSES, hash, kind: LOSSES, counts }
 }
 
-function machinesThere(spec: WorkspaceSpec, children: RequestFacts['children']): MachineFacts[] {
+/** Returns the machines that are deployed and exist. */
+export function machinesThere(spec: WorkspaceSpec, children: RequestFacts['children']): MachineFacts[] {
   return [...deployedMachines(spec, children).values()].filter((one) => one !== undefined)
+}
+
+/** Reports whether what a machine was given last by its workspace is about losses alone. */
+export function isGivenForLosses({ metadata }: MachineFacts): boolean {
+  return metadata.annotations?.[ANNOTATIONS.givenRebuild]?.endsWith(LOSSES) === true
 }
 
 function isLossTold(lost: number, machines: readonly MachineFacts[]): boolean {
@@ -119,6 +125,24 @@ function ownReset({ workspace }: RequestFacts): Own | undefined {
   if (value === undefined) return undefined
   const hash = shortHash([value])
   return { value, hash, kind: '', counts: !hasHash(workspace.status.passedReset, hash) }
+}
+
+/** What the status remembers once values have been seen that it knows, and that came back after others. Absent where none did. */
+export function comeBack({ metadata, status }: RequestFacts['workspace']): {
+  readonly rebuilds?: string
+  readonly resets?: string
+} {
+  const { passedRebuild, passedReset: passed, uncountedRebuild, uncountedReset } = status
+  const rebuilds = backIn(passedRebuild, uncountedRebuild, metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt])
+  const resets = backIn(passed, uncountedReset, metadata.annotations?.[ANNOTATIONS.resetRequestedAt])
+  return { ...(rebuilds !== undefined && { rebuilds }), ...(resets !== undefined && { resets }) }
+}
+
+function backIn(passed: HashList, uncounted: string | undefined, value: string | undefined): string | undefined {
+  if (passed === undefined || value === undefined) return undefined
+  const hash = shortHash([value])
+  const isKnown = uncounted === hash || hasHash(passed, hash)
+  return isKnown && !passed.endsWith(hash) ? withNewest(passed, hash, REMEMBERED_MAX) : undefined
 }
 
 /** Returns for the status which values all machines have been given, and which value of rebuilds is from before the operator looked for it. */
@@ -142,7 +166,8 @@ export function passedRequests({
     const isEverywhere = machines.every(({ metadata }) => metadata.annotations?.[givenBy]?.startsWith(own.hash))
     return isEverywhere ? withNewest(passed, own.hash, REMEMBERED_MAX) : passed
   }
-  const rebuilt = recorded(passedRebuild, ownRebuild(facts), ANNOTATIONS.givenRebuild)
-  const wasReset = recorded(before, ownReset(facts), ANNOTATIONS.givenReset)
+  const { rebuilds, resets } = comeBack(workspace)
+  const rebuilt = rebuilds ?? recorded(passedRebuild, ownRebuild(facts), ANNOTATIONS.givenRebuild)
+  const wasReset = resets ?? recorded(before, ownReset(facts), ANNOTATIONS.givenReset)
   return { uncountedRebuild, ...(rebuilt && { passedRebuild: rebuilt }), ...(wasReset && { passedReset: wasReset }) }
 }

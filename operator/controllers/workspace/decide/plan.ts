@@ -20,8 +20,8 @@ import { planWorkspaceDeletion } from './plan-deletion.ts'
 import { afterPlays, stepPlays } from './plays.ts'
 import { isSwitchedOff } from './power.ts'
 import { leavingIn, unusedIn, withdrawnIn } from './removal-order.ts'
-import { eventsOnReset } from './resets.ts'
 import { workspaceEventsBetween, workspaceStatusOf } from './status.ts'
+import { eventsOnLabRequests } from './uncounted-requests.ts'
 
 /**
  * ```
@@ -68,7 +68,7 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     events: [
       ...workspaceEventsBetween(workspace.status, status, judged),
       ...rolloutEvents(world, judged),
-      ...eventsOnReset(workspace),
+      ...eventsOnLabRequests(world, status),
     ],
     ...(applyIf.length > 0 && { applyIf }),
     ...(touch.length > 0 && { touch }),

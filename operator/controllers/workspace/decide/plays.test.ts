@@ -461,6 +461,21 @@ describe('plays of a machine', () => {
     ])
   })
 
+  it('that have succeeded stay on the disk: who asks again is told once', () => {
+    const stage = built()
+    stage.end(stage.jobOf('deploy'))
+    stage.settle()
+    stage.planned.playRequestedAt = 'now'
+    const told = () =>
+      stage.reconcile().events.flatMap(({ reason, message }) => (reason === 'PlayNotCounted' ? [message] : []))
+    expect(told().join()).toMatch(
+      /does not count for the build roles of router: they have succeeded on the present disk/,
+    )
+    expect(told()).toEqual([])
+    stage.settle()
+    expect(stage.started).toEqual(['build of disk-1', 'deploy of instance-1', 'deploy of instance-1'])
+  })
+
   it('for each start are played again, and those of a disk only on another one that is not restored', () => {
     const stage = built()
     stage.end(stage.jobOf('deploy'))

@@ -1,6 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
-import type { EventNote } from '../../../runtime/event-recorder.ts'
 import type { WorkspaceView } from '../world.ts'
 
 type Asked = Pick<WorkspaceView, 'metadata' | 'status'>
@@ -34,12 +33,4 @@ export function firstSeen(known: string | undefined, value: string | undefined):
 /** Returns the request that does not count, for the status. It is the one that was there first, and never another one. */
 export function uncountedReset(workspace: Asked): string {
   return firstSeen(workspace.status.uncountedReset, resetValue(workspace))
-}
-
-/** Tells who has asked in vain. A workspace that was created with the annotation is new as it is. */
-export function eventsOnReset(workspace: Asked): EventNote[] {
-  const { phase, uncountedReset: known } = workspace.status
-  if (phase === undefined || known !== undefined || resetValue(workspace) === undefined) return []
-  const message = `annotation ${ANNOTATIONS.resetRequestedAt} was there before the operator first looked for it: it does not count, and all machines keep their disks; to replace them, set another value`
-  return [{ type: 'Warning', reason: 'ResetNotCounted', message }]
 }
