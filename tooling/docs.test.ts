@@ -12,7 +12,7 @@ import { parseAllDocuments } from 'yaml'
 
 const ROOT = join(import.meta.dirname, '..')
 const FENCED = /^ *```(\w*)[^\n]*\n(.*?)^ *```$/gms
-const LINK = /\]\(([^)\s]+)\)/g
+const LINK = /\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g
 
 const PARSERS: Readonly<Record<string, (spec: unknown) => { readonly ok: boolean }>> = {
   VMDiskImage: parseVMDiskImageSpec,
@@ -22,7 +22,10 @@ const PARSERS: Readonly<Record<string, (spec: unknown) => { readonly ok: boolean
   WorkspaceSnapshot: parseWorkspaceSnapshotSpec,
 }
 
-const files = globSync(['*.md', 'docs/**/*.md', 'crds-gen/generated/*.md', 'examples/**/*.md'], { cwd: ROOT })
+const files = globSync(
+  ['*.md', '{cli,constructs,infra}/*.md', 'docs/**/*.md', 'crds-gen/generated/*.md', 'examples/**/*.md'],
+  { cwd: ROOT },
+)
 const texts = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
 
 /** The part after `#` of links to headings, as GitHub makes it. */
@@ -47,7 +50,9 @@ function isBroken(file: string, link: string): boolean {
 }
 
 it.each(files)('the links of %s lead somewhere', (file) => {
-  const links = [...(texts.get(file) ?? '').replace(FENCED, '').matchAll(LINK)].map(([, link = '']) => link)
+  const links = [...(texts.get(file) ?? '').replace(FENCED, '').matchAll(LINK)].map(
+    ([, link, source = '']) => link ?? source,
+  )
   expect(links.filter((link) => isBroken(file, link))).toEqual([])
 })
 
