@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Page } from 'playwright-core'
 import { openPage } from '../../cli/ui/show-ui.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { resolveBrowser } from './browser-package.ts'
 import { putImage, putLab, putMachine, putWarning, READY } from './class-of-labs.ts'
@@ -12,7 +13,7 @@ const DOCS = join(import.meta.dirname, '../../docs')
 const NOW = new Date('2026-01-01T09:10:00Z')
 /** Pages of the docs load them. */
 const LARGEST_BYTES = 100_000
-const VIEW = { width: 1_000, height: 560 }
+const VIEW = { width: 1_000, height: 600 }
 
 /** Each picture: where it is in the page, and a text that shows that it is complete. */
 const PICTURES = [
@@ -23,6 +24,7 @@ const PICTURES = [
 
 const program = await resolveBrowser(console.error)
 const client = new ScriptedClient()
+await client.clock.advance(NOW.getTime() - client.clock.now())
 fill()
 const stopping = new AbortController()
 const served = await openPage(
@@ -83,10 +85,26 @@ function fill(): void {
     { waitingFor: 'Image kali (Syncing)', expiresAt: '2026-01-01T17:00:00Z' },
   )
   for (const at of [11, 12]) putLab(client, name(at), READY, { reason: 'Halted' })
+  client.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'sync-operator-slots', namespace: 'sync-operator' },
+    data: { limit: '2', holders: JSON.stringify(['kali', 'windows-2022'].map(holder)) },
+  } as KubeObject)
   const syncing = { phase: 'Syncing', reason: 'Syncing', message: 'downloading, attempt 1 of 3' }
   const queued = { phase: 'Queued', reason: 'Queued', message: 'waits for a slot: all 2 are in use' }
-  putImage(client, 'kali', syncing, { progress: '42.0%', attempt: 1, startedAt: '2026-01-01T09:04:00Z' })
-  putImage(client, 'windows-2022', syncing, { progress: '71.5%', attempt: 2, startedAt: '2026-01-01T08:40:00Z' })
+  putImage(client, 'kali', syncing, {
+    progress: '42.0%',
+    attempt: 1,
+    references: { count: 1, names: ['Workspace/lab-07'] },
+    startedAt: '2026-01-01T09:04:00Z',
+  })
+  putImage(client, 'windows-2022', syncing, {
+    progress: '71.5%',
+    attempt: 2,
+    startedAt: '2026-01-01T08:40:00Z',
+    references: { count: 2, names: ['DataSync/team/exam', 'Workspace/lab-09'] },
+  })
   for (const [at, image] of ['debian-13', 'router-1.4', 'analyst'].entries())
     putImage(client, image, queued, { queuePosition: at + 1, ticket: `${at + 1}`, queuedAt: '2026-01-01T09:05:00Z' })
   putImage(client, 'vault', {
@@ -94,6 +112,10 @@ function fill(): void {
     reason: 'SecretMissing',
     message: 'waiting for Secret s3 in namespace farm (spec.secretRef): create it, or correct the name',
   })
+}
+
+function holder(name: string) {
+  return { uid: `uid-${name}`, revision: 'r', attempt: 1 }
 }
 
 function lost(name: string) {
