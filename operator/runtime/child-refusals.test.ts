@@ -43,6 +43,7 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
       type: DATA_VOLUME,
       children: [{ type: CONFIG_MAP, propagationPolicy: 'Background' }],
       store: owners,
+      quietReasons: [],
       states: { reasons: {} },
       listen: (queue) => [configMaps.onChange(() => queue.add('n/a'))],
       plan: () => {

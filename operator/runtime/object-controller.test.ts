@@ -30,6 +30,7 @@ async function start(refused?: string) {
     store,
     listen: () => [() => (stopped += 1)],
     onGone: ({ metadata }) => gone.push(metadata.name),
+    quietReasons: [],
     states: { reasons: { Refused: '' } },
     refusals: new Refusals(),
     prepare: ({ metadata }) =>

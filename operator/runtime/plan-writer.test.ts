@@ -39,6 +39,7 @@ beforeEach(() => {
       { type: DATA_VOLUME, propagationPolicy: 'Background' },
     ],
     onRemoved: (_primary, { name }) => removed.push(name),
+    quietReasons: ['Cloning', 'Starting'],
     factsBetween: () => ({ attempt: 2 }),
     preconditions: {
       unmet: async (_primary, onlyIf = []) => {
@@ -141,6 +142,18 @@ describe('the log', () => {
     expect(lines('info')).toEqual([
       { text: 'DataVolume is Queued', ...first },
       { text: 'DataVolume is Queued', ...first, from: 'Queued', reason: 'Paused', message: 'm' },
+    ])
+  })
+
+  it('has a step from one reason to another that nobody has to act on for who debugs alone', async () => {
+    const steps = ['Cloning', 'Starting', 'Broken', 'Cloning'].map((reason) => summary('Provisioning', reason))
+    for (const [at, status] of steps.entries()) await write(object(steps[at - 1] ?? {}), { status }, true)
+    await write(object(steps[1] ?? {}), { status: summary('Ready', 'Cloning') }, true)
+    expect(lines('info').map((line) => [line.text, (line as { reason?: string }).reason])).toEqual([
+      ['DataVolume is Provisioning', 'Cloning'],
+      ['DataVolume is Provisioning', 'Broken'],
+      ['DataVolume is Provisioning', 'Cloning'],
+      ['DataVolume is Ready', 'Cloning'],
     ])
   })
 

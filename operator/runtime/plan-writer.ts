@@ -41,6 +41,8 @@ export interface WrittenKind<P extends KubeObject> {
   readonly alsoEventsIn?: (primary: P, status: object) => string | undefined
   /** Called when a child, or the object itself, was deleted. */
   readonly onRemoved?: (primary: P, removal: Removal) => void
+  /** Reasons that nobody has to act on. From one of them to another, in the same phase, is a step of which only `debug` tells. */
+  readonly quietReasons: readonly string[]
   /** Returns facts that the log adds to phase, reason and message of a state change. */
   readonly factsBetween: (before: P, status: object) => Readonly<Record<string, unknown>>
 }
@@ -170,15 +172,20 @@ export class PlanWriter<P extends KubeObject> {
     return { kind: this.#options.type.kind, key: keyOf(metadata), uid: metadata.uid }
   }
 
-  /** Logs one line if the phase or the reason changed, for every kind. Progress, queue positions and similar changes are not logged. */
+  /**
+   * Logs one line if the phase or the reason changed, for every kind. Progress, queue positions and similar changes are not logged. What goes on by
+   * itself in the same phase is a line for who debugs: a class of 200 machines would have a thousand of these.
+   */
   #logTransition(before: P, after: object): void {
-    const { log, type, factsBetween } = this.#options
+    const { log, type, factsBetween, quietReasons } = this.#options
     const { status: was = {} } = before as { readonly status?: Partial<Summary> }
     const { phase = '', reason = '', message = '' } = after as Partial<Summary>
     if (phase === (was.phase ?? '') && reason === (was.reason ?? '')) return
     const text = message.length > LOGGED_MAX ? `${message.slice(0, LOGGED_MAX)}…` : message
     const transition = { ...(was.phase !== undefined && { from: was.phase }), phase, reason, message: redactUrls(text) }
-    log.info({ ...this.#subject(before), ...transition, ...factsBetween(before, after) }, `${type.kind} is ${phase}`)
+    const isStep = phase === was.phase && [reason, was.reason ?? ''].every((one) => quietReasons.includes(one))
+    const facts = { ...this.#subject(before), ...transition, ...factsBetween(before, after) }
+    log[isStep ? 'debug' : 'info'](facts, `${type.kind} is ${phase}`)
   }
 
   #logPlan({ metadata }: P, plan: ObjectPlan, isStatusDue: boolean): void {

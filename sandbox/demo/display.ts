@@ -1,23 +1,32 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Performer } from './cast.ts'
-import { type LiveImage, type LiveMachine, type LiveState, renderFrame } from './live-view.ts'
+import { type Line, type LiveImage, type LiveObject, type LiveState, renderFrame, type Size } from './live-view.ts'
 import type { Observer } from './observer.ts'
 import { describe, plainLine } from './plain-lines.ts'
+import type { Recorder } from './recorder.ts'
 import { waitingImages } from './scenes.ts'
-import { Terminal } from './terminal.ts'
+import { type Screen, Terminal } from './terminal.ts'
 
 const KEPT_EVENTS = 50
+/** Long enough to be read. */
+const LOOK_MS = 5_000
 
 /** Shows people what happens. */
 export interface Display {
   /** Shows an action of the demo, as opposed to an observed event. */
   say(text: string): void
+  /** Leaves people the time to look at what is there. Where nobody watches, that is none. */
+  readonly pause: (signal: AbortSignal) => Promise<void>
   /** Stops drawing. Later output appears below. */
   close(): void
 }
 
-/** A live view in a terminal, plain lines everywhere else. */
-export function openDisplay(observer: Observer, cast: readonly Performer[]): Display {
-  return process.stdout.isTTY ? openLive(observer, cast) : openPlain(observer)
+/** A live view in a terminal, or for a recorder; plain lines everywhere else. */
+export function openDisplay(observer: Observer, cast: readonly Performer[], recorder?: Recorder): Display {
+  // Lines that scroll make a picture large, and say what its rows say.
+  if (recorder !== undefined) return openLive(observer, cast, (render) => recorder.recording(render), 0)
+  if (!process.stdout.isTTY) return openPlain(observer)
+  return openLive(observer, cast, (render) => new Terminal(process.stdout, render))
 }
 
 function openPlain(observer: Observer): Display {
@@ -31,59 +40,78 @@ function openPlain(observer: Observer): Display {
   })
   return {
     say: (text) => write(`> ${text}`),
+    pause: async () => undefined,
     close: () => {
       isOpen = false
     },
   }
 }
 
-function openLive(observer: Observer, cast: readonly Performer[]): Display {
+function openLive(
+  observer: Observer,
+  cast: readonly Performer[],
+  screenOf: (render: (size: Size) => readonly Line[]) => Screen,
+  keptEvents = KEPT_EVENTS,
+): Display {
   const startedAt = performance.now()
   const events: string[] = []
   let title = ''
   const note = (text: string) => {
     events.push(plainLine(new Date(), text))
-    if (events.length > KEPT_EVENTS) events.shift()
+    if (events.length > keptEvents) events.shift()
   }
   const state = (): LiveState => ({
     seconds: (performance.now() - startedAt) / 1_000,
     title,
     slots: { used: observer.ledger.holders.length, limit: observer.ledger.limit },
-    machines: [...liveWorkspaces(observer), ...liveMachines(observer)],
+    users: [...liveWorkspaces(observer), ...liveMachines(observer), ...liveDataSyncs(observer)],
     images: liveImages(observer, cast),
     events,
   })
-  const terminal = new Terminal(process.stdout, (size) => renderFrame(state(), size))
+  const screen = screenOf((size) => renderFrame(state(), size))
   observer.onEntry((entry, before) => {
     const text = describe(entry, before)
     if (text !== undefined) note(text)
   })
-  observer.onChange(() => terminal.update())
-  terminal.open()
+  observer.onChange(() => screen.update())
+  screen.open()
   return {
     say: (text) => {
       title = text
       note(`> ${text}`)
-      terminal.update()
+      screen.update()
     },
-    close: () => terminal.close(),
+    // A signal ends the look, and with it the tour.
+    pause: async (signal) => await setTimeout(LOOK_MS, undefined, { signal }).catch(() => signal.throwIfAborted()),
+    close: () => screen.close(),
   }
 }
 
 /** Returns the lines of each workspace, with its components below it. */
-function liveWorkspaces(observer: Observer): LiveMachine[] {
+function liveWorkspaces(observer: Observer): LiveObject[] {
   return [...observer.workspaces.values()].flatMap(({ metadata: { name }, status }) => [
-    { name, phase: status.phase, message: `${status.ready ?? ''} ${status.message ?? ''}` },
+    { name, phase: status.phase, message: withShare(status) },
     ...(status.components ?? []).map((one) => {
       return { name: `  ${one.kind} ${one.name}`, phase: one.phase, message: one.message ?? '' }
     }),
   ])
 }
 
-function liveMachines(observer: Observer): LiveMachine[] {
+function liveMachines(observer: Observer): LiveObject[] {
   return [...observer.machines.values()].map(({ metadata: { name }, status: { phase, message = '' } }) => {
     return { name: `VM ${name}`, phase, message }
   })
+}
+
+function liveDataSyncs(observer: Observer): LiveObject[] {
+  return [...observer.dataSyncs.values()].map(({ metadata: { name }, status }) => {
+    return { name: `DataSync ${name}`, phase: status.phase, message: withShare(status) }
+  })
+}
+
+/** The message, which says how many are ready only when nothing is more important. */
+function withShare({ ready = '', message = '' }: { readonly ready?: string; readonly message?: string }): string {
+  return message.startsWith(ready) ? message : `${ready} ${message}`
 }
 
 function liveImages(observer: Observer, cast: readonly Performer[]): LiveImage[] {

@@ -15,7 +15,10 @@ const state: LiveState = {
   seconds: 75.9,
   title: 'raised concurrency',
   slots: { used: 1, limit: 3 },
-  machines: [{ name: 'VM desk', phase: 'Provisioning', message: 'its image is Queued' }],
+  users: [
+    { name: 'VM desk', phase: 'Provisioning', message: 'its image is Queued' },
+    { name: 'DataSync a', phase: 'Syncing', message: '1/3 of its images are ready' },
+  ],
   images: [
     image('ready', { phase: 'Succeeded', reason: 'Synced', message: 'VolumeSnapshot ready-1 can be cloned' }),
     image('second', { position: 2 }),
@@ -31,17 +34,19 @@ function render(columns: number, rows: number, shown: LiveState = state): string
 }
 
 describe('the live view', () => {
-  it('shows slots, machines, phases, progress and places in the queue, what runs first', () => {
-    expect(render(80, 15)).toEqual([
-      'Open Terrain 1:15  slots ■□□ 1/3  raised concurrency',
+  it('shows slots, machines, DataSyncs, phases, progress and places in the queue, what runs first', () => {
+    expect(render(80, 17)).toEqual([
+      'Open Terrain 1:15  slots ■□□ 1/3',
       'Queued 3   Syncing 1   Snapshotting 0   Succeeded 1   Failed 0   ',
+      'raised concurrency',
       '',
-      'VM desk  Provisioning its image is Queued',
-      'runs     Syncing      ██████████░░░░░░░░░░  50 % attempt 1 of 3',
-      'first    Queued       1.   in the queue',
-      'second   Queued       2.   in the queue',
-      'waits    Queued       SecretMissing: waiting for Secret a',
-      'ready    Succeeded    VolumeSnapshot ready-1 can be cloned',
+      'VM desk     Provisioning its image is Queued',
+      'DataSync a  Syncing      1/3 of its images are ready',
+      'runs        Syncing      ██████████░░░░░░░░░░  50 % attempt 1 of 3',
+      'first       Queued       1.   in the queue',
+      'second      Queued       2.   in the queue',
+      'waits       Queued       SecretMissing: waiting for Secret a',
+      'ready       Succeeded    VolumeSnapshot ready-1 can be cloned',
       '',
       'event 25',
       'event 26',
@@ -59,7 +64,7 @@ describe('the live view', () => {
         expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(columns)
       }
     }
-    expect(render(80, 9)).toContain('… and 3 more')
+    expect(render(80, 10)).toContain('… and 4 more')
   })
 
   it('shows first an image whose deletion waits for a machine, and whom it waits for', () => {
@@ -69,17 +74,17 @@ describe('the live view', () => {
       message: 'deletion is blocked: the image is used by VM desk',
     })
     const lines = render(80, 24, { ...state, images: [...state.images, blocked] })
-    expect(lines[4]).toBe('golden   Terminating  deletion is blocked: the image is used by VM desk')
+    expect(lines[6]).toBe('golden      Terminating  deletion is blocked: the image is used by VM desk')
   })
 
   it('can be drawn before there is anything', () => {
-    expect(render(80, 24, { ...state, machines: [], images: [], events: [] }).length).toBeLessThanOrEqual(4)
+    expect(render(80, 24, { ...state, users: [], images: [], events: [] }).length).toBeLessThanOrEqual(5)
   })
 
   it('lets no text of others steer the terminal', () => {
     const evil = image('evil', { reason: 'RetryBackoff', message: '\u001b[2Jgone\r\n' })
-    const machines = [{ name: 'VM evil', phase: 'Failed', message: '\u001b[2Jgone' }]
-    const shown = { ...state, machines, images: [evil], events: ['\u001b[31mred'] }
+    const users = [{ name: 'VM evil', phase: 'Failed', message: '\u001b[2Jgone' }]
+    const shown = { ...state, users, images: [evil], events: ['\u001b[31mred'] }
     expect(render(80, 24, shown).join('')).not.toMatch(/\p{Cc}/u)
   })
 })

@@ -6,20 +6,21 @@ export interface LiveState {
   /** The current scene, in a few words. */
   readonly title: string
   readonly slots: { readonly used: number; readonly limit: number }
-  readonly machines: readonly LiveMachine[]
+  /** What is made of images, or asks for them: labs with their components, machines and DataSyncs. */
+  readonly users: readonly LiveObject[]
   readonly images: readonly LiveImage[]
   /** Latest event last. */
   readonly events: readonly string[]
 }
 
-export interface LiveMachine {
+export interface LiveObject {
   readonly name: string
   /** Undefined before the operator has seen it. */
   readonly phase: string | undefined
   readonly message: string
 }
 
-export interface LiveImage extends LiveMachine {
+export interface LiveImage extends LiveObject {
   /** The phase of its status, or `Terminating` if its deletion is blocked. */
   readonly phase: string | undefined
   readonly reason: string
@@ -62,17 +63,17 @@ const SHOWN_FIRST = ['Terminating', 'Syncing', 'Snapshotting', 'Queued', 'Failed
 
 /** Returns the frame, with no more lines and columns than the terminal has. */
 export function renderFrame(state: LiveState, { columns, rows }: Size): Line[] {
-  const head = [header(state), counts(state)]
+  const head = [header(state), counts(state), [span(withoutControls(state.title), 'strong')]]
   // Two empty lines separate the parts, if there is room for them.
   const room = rows - head.length - 2
   if (room < 4) return [...head, ...objectLines(state, columns, rows - head.length)].slice(0, rows).map(cutTo(columns))
-  const fewest = Math.min(EVENTS, Math.floor(room / 3))
+  const fewest = Math.min(EVENTS, Math.floor(room / 3), state.events.length)
   const objects = objectLines(state, columns, room - fewest)
   const events = state.events.slice(objects.length - room).map((text): Line => [span(withoutControls(text), 'dim')])
   return [...head, [], ...objects, [], ...events].map(cutTo(columns))
 }
 
-function header({ title, seconds, slots }: LiveState): Line {
+function header({ seconds, slots }: LiveState): Line {
   const used = '■'.repeat(Math.min(slots.used, 20))
   const free = '□'.repeat(Math.min(Math.max(0, slots.limit - slots.used), 20))
   return [
@@ -80,8 +81,7 @@ function header({ title, seconds, slots }: LiveState): Line {
     span(`${clock(seconds)}  slots `, 'plain'),
     span(used, slots.used > slots.limit ? 'waiting' : 'busy'),
     span(free, 'dim'),
-    span(` ${slots.used}/${slots.limit}  `, 'plain'),
-    span(title, 'dim'),
+    span(` ${slots.used}/${slots.limit}`, 'plain'),
   ]
 }
 
@@ -92,12 +92,12 @@ function counts({ images }: LiveState): Line {
   })
 }
 
-/** Machines, and then images. */
+/** What uses images, and then the images. */
 function objectLines(state: LiveState, columns: number, room: number): Line[] {
-  const longest = Math.max(...[...state.machines, ...state.images].map(({ name }) => name.length))
+  const longest = Math.max(...[...state.users, ...state.images].map(({ name }) => name.length))
   const nameWidth = Math.min(longest + 2, Math.floor(columns / 3))
   const lines = [
-    ...state.machines.map((machine) => machineRow(machine, nameWidth)),
+    ...state.users.map((user) => userRow(user, nameWidth)),
     ...inOrder(state).map((image) => imageRow(image, nameWidth)),
   ]
   if (lines.length <= room) return lines
@@ -111,12 +111,12 @@ function inOrder({ images }: LiveState): LiveImage[] {
   return images.toSorted((a, b) => rank(a) - rank(b) || place(a) - place(b))
 }
 
-function machineRow(machine: LiveMachine, nameWidth: number): Line {
-  const text = machine.phase === undefined ? 'just created' : machine.message
-  return [...rowStart(machine, nameWidth), span(withoutControls(text), 'dim')]
+function userRow(user: LiveObject, nameWidth: number): Line {
+  const text = user.phase === undefined ? 'just created' : user.message
+  return [...rowStart(user, nameWidth), span(withoutControls(text), 'dim')]
 }
 
-function rowStart({ name, phase = '' }: LiveMachine, nameWidth: number): Line {
+function rowStart({ name, phase = '' }: LiveObject, nameWidth: number): Line {
   const style = PHASE_STYLES[phase] ?? OTHER_STYLES[phase] ?? 'dim'
   return [span(fit(name, nameWidth), 'plain'), span(fit(phase, PHASE_WIDTH), style)]
 }

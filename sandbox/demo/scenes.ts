@@ -35,6 +35,8 @@ export interface Stage {
   readonly signal: AbortSignal
   /** Tells people what is done to the cluster, and why. */
   readonly say: (text: string) => void
+  /** Leaves people the time to look at what is there. */
+  readonly pause: (signal: AbortSignal) => Promise<void>
   /** Lets the held downloads finish. */
   readonly releaseDownloads: () => void
 }
@@ -86,6 +88,12 @@ export async function createImages({ client, observer, cast, signal, say }: Stag
   if (release === undefined) return
   await create(client, release.manifest)
   say(`created DataSync ${RELEASE} (datasync.yaml of the examples), which has its images made behind all others`)
+}
+
+/** Creates the machine and the lab again, which the scenes have deleted. */
+export async function createToLookAt({ client, cast }: Pick<Stage, 'client' | 'cast'>): Promise<void> {
+  for (const { role, manifest } of cast)
+    if (role === 'templated' || role === 'workspace') await create(client, manifest)
 }
 
 /** Plays all scenes. Resolves when every image has reached its final state. */
@@ -205,10 +213,12 @@ async function deleteOne({ client, observer, signal, say }: Stage): Promise<Acts
 }
 
 /** Deletes the image while its virtual machine runs, and then the machine. */
-async function deleteInUse({ client, observer, signal, say }: Stage): Promise<Acts['machine']> {
+async function deleteInUse({ client, observer, signal, say, pause }: Stage): Promise<Acts['machine']> {
   await observer.until(`VirtualMachine ${MACHINE_NAME} to be Ready`, signal, () => {
     return observer.machine(MACHINE_NAME)?.status.phase === 'Ready'
   })
+  say(`VirtualMachine ${MACHINE_NAME} is Ready: it runs on a disk that was cloned from ${TEMPLATED}`)
+  await pause(signal)
   const uid = observer.machine(MACHINE_NAME)?.metadata.uid ?? ''
   await client.delete(IMAGE, { namespace: NAMESPACE, name: TEMPLATED }, { propagationPolicy: 'Background' })
   say(`deleted ${TEMPLATED} while VirtualMachine ${MACHINE_NAME} has a disk of it`)
@@ -248,8 +258,7 @@ async function childrenOf(client: KubeClient, machineUid: string): Promise<strin
   return (await Promise.all(lists)).flat()
 }
 
-/** A live read: an observer could have missed what still exists. */
-/** Counts the importers of an image that have not ended. */
+/** Counts the importers of an image that have not ended. A live read: an observer could have missed what still exists. */
 async function importersOf(client: KubeClient, uid: string): Promise<number> {
   const { items } = await client.list(POD, { namespace: NAMESPACE, labelSelector: `${LABELS.imageUid}=${uid}` })
   return items.filter((pod) => !podFact(pod).hasEnded).length

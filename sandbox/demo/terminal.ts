@@ -14,8 +14,17 @@ const COLORS: Readonly<Record<Style, string>> = {
 const FRAME_MS = 100
 const IDLE_FRAME_MS = 500
 
+/** Where frames are drawn. */
+export interface Screen {
+  open(): void
+  /** Draws what has changed, soon. */
+  update(): void
+  /** Draws the last frame. */
+  close(): void
+}
+
 /** Draws frames over each other at the bottom of a terminal. What was printed before stays above them. */
-export class Terminal {
+export class Terminal implements Screen {
   readonly #stream: WriteStream
   readonly #render: (size: Size) => readonly Line[]
   readonly #hasColors: boolean

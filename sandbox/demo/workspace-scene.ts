@@ -13,6 +13,7 @@ export interface WorkspaceStage {
   readonly cast: readonly Performer[]
   readonly signal: AbortSignal
   readonly say: (text: string) => void
+  readonly pause: (signal: AbortSignal) => Promise<void>
 }
 
 /** What was left of the workspace after it was gone, as `Kind name`, except for the image that the policy retains. */
@@ -53,7 +54,8 @@ export const WORKSPACE_POLICY: Readonly<Record<string, string>> = {
 }
 
 /** Creates a whole lab with one object, switches it off and on, and deletes it again. */
-export async function standUpWorkspace({ client, observer, cast, signal, say }: WorkspaceStage): Promise<WorkspaceEnd> {
+export async function standUpWorkspace(stage: WorkspaceStage): Promise<WorkspaceEnd> {
+  const { client, observer, cast, signal, say, pause } = stage
   const performer = cast.find(({ role }) => role === 'workspace')
   if (performer === undefined) return { left: ['there was no workspace'] }
   await client.create(WORKSPACE, performer.manifest)
@@ -67,6 +69,8 @@ export async function standUpWorkspace({ client, observer, cast, signal, say }: 
     return phase === 'Ready' ? reason === 'Halted' : undefined
   }
   await observer.until(`Workspace ${WORKSPACE_NAME} to be Ready`, signal, () => found()?.status.phase === 'Ready')
+  say(`Workspace ${WORKSPACE_NAME} is Ready, with all ${found()?.status.counts?.total} components`)
+  await pause(signal)
   await client.create(WORKSPACE_SNAPSHOT, await gatherPoint())
   const point = () => observer.points.get(`${WORKSPACE_NAME}/${POINT_NAME}`)
   await observer.until(`WorkspaceSnapshot ${POINT_NAME} to end`, signal, () => {

@@ -54,8 +54,8 @@ describe('two environments, each in a cluster of its own', () => {
     const { environment } = site('production')
     const { 'current-context': context } = parse(environment.kubeconfig) as { 'current-context': string }
     const given: Readonly<Record<string, string>> = {
-      '<context of your kubeconfig>': context,
-      '<registry>/open-terrain-operator@sha256:<digest>': IMAGE,
+      'kubernetes:context CONTEXT': `kubernetes:context ${context}`,
+      'REGISTRY/open-terrain-operator@sha256:DIGEST': IMAGE,
       'infra/policy-pack': inject('policyPack').folder,
     }
     let output = ''

@@ -91,7 +91,7 @@ function Tile({ lab, now, isSelected, onToggle, onShow }: TileProps) {
         <span class="faint">{waitingFor ?? (reason === lab.phase ? '' : reason)}</span>
         <span class="marks">
           {outdated !== undefined && <span class="mark">outdated {outdated}</span>}
-          {warnings !== undefined && <span class="mark">{warnings} warnings</span>}
+          {warnings !== undefined && <span class="mark">{warnings === 1 ? '1 warning' : `${warnings} warnings`}</span>}
           {expiresAt !== undefined && <EndMark expiresAt={expiresAt} now={now} />}
         </span>
       </button>

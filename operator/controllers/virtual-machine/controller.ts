@@ -1,4 +1,4 @@
-import { FINALIZERS, type Policy, VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs/operator'
+import { FINALIZERS, type Policy, quietReasons, VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs/operator'
 import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
@@ -73,6 +73,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       whole: viewMachine,
       gauges: metrics,
       // An image that is refreshed changes no phase of a machine.
+      quietReasons: quietReasons(VIRTUAL_MACHINE_REASON_HELP),
       states: { reasons: VIRTUAL_MACHINE_REASON_HELP, beside: ['UpToDate'], more: machineWarnings },
       loops: [obstacles],
       prepare: async (vm, signal) => {

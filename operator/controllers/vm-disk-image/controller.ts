@@ -1,4 +1,4 @@
-import { FINALIZERS, REASON_HELP } from '@open-terrain/constructs/operator'
+import { FINALIZERS, quietReasons, REASON_HELP } from '@open-terrain/constructs/operator'
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
@@ -63,6 +63,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       onError: (image, error) => this.#onError(image, error),
       loops: [admission, claimRefusals, contents, fields, importerRemains, positions],
       refusals,
+      quietReasons: quietReasons(REASON_HELP),
       states: { reasons: REASON_HELP, more: imageStates },
     })
     this.#options = options

@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Policy, WORKSPACE_SNAPSHOT_REASON_HELP, workspace } from '@open-terrain/constructs/operator'
+import { type Policy, quietReasons, WORKSPACE_SNAPSHOT_REASON_HELP, workspace } from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
@@ -55,6 +55,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       store: caches.snapshots,
       listen: (queue) => [...listenForTriggers(caches, queue), onPolicyChange(() => queueWaiting(caches, queue))],
       gauges: phases,
+      quietReasons: quietReasons(WORKSPACE_SNAPSHOT_REASON_HELP),
       states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
       plan: (snapshot) => {
         if (!caches.isCompleteFor(snapshot)) return undefined

@@ -1,5 +1,11 @@
 import { randomInt } from 'node:crypto'
-import { FINALIZERS, type Policy, WORKSPACE_REASON_HELP, type WorkspaceStatus } from '@open-terrain/constructs/operator'
+import {
+  FINALIZERS,
+  type Policy,
+  quietReasons,
+  WORKSPACE_REASON_HELP,
+  type WorkspaceStatus,
+} from '@open-terrain/constructs/operator'
 import { isAsMadeBy } from '../../images/decide/ensure-image.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf, namespaceOf } from '../../kube/kube-object.ts'
@@ -127,6 +133,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       },
       whole: viewWorkspace,
       gauges: metrics,
+      quietReasons: quietReasons(WORKSPACE_REASON_HELP),
       states: {
         reasons: WORKSPACE_REASON_HELP,
         more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
