@@ -24,6 +24,7 @@ const TASKS = {
   operator: ['operator/main.ts'],
   pack: ['tooling/pack/main.ts'],
   prune: ['cli/main.ts', 'prune'],
+  release: ['tooling/release/main.ts'],
   sandbox: ['sandbox/main.ts'],
   sbom: ['tooling/sbom.ts'],
   simulate: ['test/simulation/main.ts'],
