@@ -15,7 +15,7 @@ COPY sandbox/package.json sandbox/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY constructs constructs
 COPY operator operator
-COPY tooling/sbom.ts tooling/bundle.ts tooling/
+COPY tooling/bundle.ts tooling/licenses.ts tooling/sbom.ts tooling/
 RUN node tooling/sbom.ts
 
 FROM ${NODE_IMAGE}
@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="open-terrain-operator" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 # Owned by root and readable by all: the operator writes no file.
-COPY --from=build --chmod=0444 /src/dist/operator.mjs /src/dist/operator.mjs.LEGAL.txt /src/dist/operator.sbom.json /src/LICENSE /
+COPY --from=build --chmod=0444 /src/dist/operator.mjs /src/dist/operator.mjs.LEGAL.txt /src/dist/operator.licenses.txt /src/dist/operator.sbom.json /src/LICENSE /
 ENV NODE_ENV=production
 # Less garbage and less freed memory that stays: docs/adr/0004-heap-flags.md
 ENV MALLOC_ARENA_MAX=1

@@ -3,6 +3,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from '../tooling/bundle.ts'
+import { licensesOf } from '../tooling/licenses.ts'
+import { bundledPackages } from '../tooling/sbom.ts'
 import { pageInside } from './ui/build-page.ts'
 
 const OT = join(import.meta.dirname, '../dist/ot.mjs')
@@ -16,6 +18,11 @@ if (Number(process.versions.node.split('.')[0]) < ${NODE}) {
 }
 `
 
-await bundle('cli/main.ts', 'dist/ot.mjs', { target: 'node18', beginning: CHECK, plugins: [pageInside] })
+const metafile = await bundle('cli/main.ts', 'dist/ot.mjs', {
+  target: 'node18',
+  beginning: CHECK,
+  plugins: [pageInside],
+})
+await writeFile(join(OT, '../ot.licenses.txt'), licensesOf(bundledPackages(metafile)))
 await writeFile(OT, `#!/usr/bin/env node\n${await readFile(OT, 'utf8')}`)
 await chmod(OT, 0o755)

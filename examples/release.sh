@@ -19,8 +19,8 @@ release() {
   # In each line: namespace (- for none), name, and the finalizers that are not the operator's, as a list in JSON.
   held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}') || {
     # The CRD may have been deleted in the meantime.
-    ! has_crd "$1"
-    return
+    if has_crd "$1"; then return 1; fi
+    return 0
   }
   echo "$held" | sed 's/,]$/]/' |
     while read -r namespace name others; do
@@ -45,6 +45,8 @@ while :; do
   left=$(left_behind)
   [ -n "$left" ] || break
   if [ "$seconds" -ge 120 ]; then
+    # On one line.
+    # shellcheck disable=SC2086
     echo "these namespaces of Workspaces still exist after 120 s; to see why, use kubectl describe namespace:" $left >&2
     exit 1
   fi

@@ -12,6 +12,8 @@ set -u
 TIMEOUT=${TIMEOUT:-1h}
 # Hours, minutes and seconds, such as 1h30m.
 seconds=$(printf '%s' "$TIMEOUT" | sed 's/h/*3600+/; s/m/*60+/; s/s/+/; s/+$//')
+# It is a sum, which not every shell would work out from the name of the variable.
+# shellcheck disable=SC2004
 end=$(($(date +%s) + $seconds)) || exit 2
 
 asked=none

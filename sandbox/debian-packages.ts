@@ -103,9 +103,16 @@ export async function downloadPackages(packages: Selection, folder: string): Pro
   }
 }
 
-/** Like `downloadPackages`, always with fresh lists. */
-export async function downloadNewest(packages: Selection, folder: string): Promise<void> {
+/**
+ * Like `downloadPackages`, always with fresh lists.
+ * @param architecture of the packages, in Debian's words; default: that of the machine
+ */
+export async function downloadNewest(packages: Selection, folder: string, architecture?: string): Promise<void> {
   const lists = ['-o', `Dir::State::Lists=${join(folder, 'lists')}`, '-o', `Dir::Cache=${join(folder, 'apt')}`]
+  // Without what is installed here, which is of the machine's own architecture.
+  if (architecture !== undefined)
+    for (const option of ['Architecture', 'Architectures']) lists.push('-o', `APT::${option}=${architecture}`)
+  if (architecture !== undefined) lists.push('-o', 'Dir::State::status=/dev/null')
   for (const path of ['lists/partial', 'apt/archives/partial']) await mkdir(join(folder, path), { recursive: true })
   await callApt('apt-get', [...lists, 'update'], folder)
   await downloadWith(lists, packages, folder)

@@ -30,6 +30,7 @@ const CHECKS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Unused code', `${PACKAGES}/knip/bin/knip.js`],
   ['Generated files are up to date', 'crds-gen/main.ts', '--check'],
   ['Lockfile names every platform', 'tooling/complete-lockfile.mjs', '--check'],
+  ['Shell scripts and workflows', 'tooling/lint/main.ts'],
 ]
 const TESTS: readonly (readonly [title: string, ...args: string[]])[] = [
   ['Tests', `${PACKAGES}/vitest/vitest.mjs`, 'run'],

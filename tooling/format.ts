@@ -7,7 +7,7 @@ const PACKAGES = 'node_modules'
 /** Node arguments of what formats Markdown; the flag that decides what it does comes last. Biome formats all else. */
 export const MARKDOWN = [
   `${PACKAGES}/prettier/bin/prettier.cjs`,
-  ...['*.md', '{constructs,docs,examples,test}/**/*.md', '--log-level=warn'],
+  ...['*.md', '{changes,constructs,docs,examples,test}/**/*.md', '--log-level=warn'],
 ]
 const COMMANDS = [
   [`${PACKAGES}/@biomejs/biome/bin/biome`, 'check', '--write'],

@@ -26,6 +26,7 @@ const TASKS = {
   pack: ['tooling/pack/main.ts'],
   prune: ['cli/main.ts', 'prune'],
   recording: ['tooling/demo-picture/main.ts'],
+  release: ['tooling/release/main.ts'],
   sandbox: ['sandbox/main.ts'],
   screenshots: ['test/ui/pictures.ts'],
   sbom: ['tooling/sbom.ts'],

@@ -1,9 +1,11 @@
-// Writes the packages in the bundle of the operator to dist/operator.sbom.json, in the CycloneDX form of npm.
+// Writes the packages in the bundle of the operator to dist/operator.sbom.json, in the CycloneDX form of npm, and their licenses to
+// dist/operator.licenses.txt.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { licensesOf } from './licenses.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 /** Matches the package folder of a file, from the outermost node_modules on, wherever that is. */
@@ -57,10 +59,12 @@ function withoutOccasion(sbom: string): string {
   return `${JSON.stringify({ ...rest, metadata: about }, null, 2)}\n`
 }
 
-/** Writes it for the bundle in dist/. The same bundle has the same list, byte for byte. */
+/** Writes both for the bundle in dist/. The same bundle has the same list, byte for byte. */
 export function writeSbom(): void {
   const read = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8'))
-  const lockfile = lockfileOf(bundledPackages(read('dist/operator.meta.json')), read('package-lock.json'))
+  const paths = bundledPackages(read('dist/operator.meta.json'))
+  writeFileSync(join(ROOT, 'dist/operator.licenses.txt'), licensesOf(paths))
+  const lockfile = lockfileOf(paths, read('package-lock.json'))
   const folder = mkdtempSync(join(tmpdir(), 'open-terrain-sbom-'))
   try {
     const project = join(folder, 'open-terrain-operator')

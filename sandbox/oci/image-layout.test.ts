@@ -141,6 +141,71 @@ describe('ImageLayout', () => {
   })
 })
 
+describe('an index of images', () => {
+  const statement = ({ digest }: { readonly digest: string }) => ({
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ digest: { sha256: digest.replace('sha256:', '') } }],
+    predicateType: 'https://example.com/said',
+    predicate: {},
+  })
+  const add = (layout: ImageLayout, ...architectures: string[]) => {
+    const { name, ...one } = image()
+    const images = architectures.map((architecture) => ({ ...one, platform: { os: 'linux', architecture } }))
+    return layout.addIndex({ name, images, statements: (about) => [statement(about)] })
+  }
+
+  it('has the image of each platform, and after them what is said about each, which names it as its subject', async () => {
+    const layout = await emptyLayout()
+    const index = await add(layout, 'amd64', 'arm64')
+    expect(index.mediaType).toBe(MEDIA_TYPES.index)
+    const [amd64, arm64, ...attached] = await layout.index(index.digest)
+    expect([amd64, arm64].map((one) => one?.platform?.architecture)).toEqual(['amd64', 'arm64'])
+    expect(attached.map(({ platform, annotations }) => [platform?.os, annotations])).toEqual(
+      [amd64, arm64].map((one) => [
+        'unknown',
+        {
+          'vnd.docker.reference.type': 'attestation-manifest',
+          'vnd.docker.reference.digest': one?.digest,
+        },
+      ]),
+    )
+    const read = (digest: string) => JSON.parse(readFileSync(layout.blob(digest), 'utf8'))
+    const { subject, layers } = read(attached[1]?.digest ?? '')
+    expect(subject).toEqual({ mediaType: MEDIA_TYPES.manifest, digest: arm64?.digest, size: arm64?.size })
+    expect(layers[0].annotations).toEqual({ 'in-toto.io/predicate-type': 'https://example.com/said' })
+    expect(read(layers[0].digest)).toEqual(statement({ digest: arm64?.digest ?? '' }))
+  })
+
+  it('is served by its type, and is whole in an archive; one that was replaced is not in it', async () => {
+    const layout = await emptyLayout()
+    await add(layout, 'amd64', 'arm64')
+    const { digest } = await add(layout, 'arm64')
+    const registry = await startRegistry(layout)
+    try {
+      const response = await fetch(`http://${registry.host}/v2/team/image/manifests/1.0`)
+      expect([response.headers.get('content-type'), response.headers.get('docker-content-digest')]).toEqual([
+        MEDIA_TYPES.index,
+        digest,
+      ])
+    } finally {
+      await registry.close()
+    }
+    const archive = join(folder, 'index.tar')
+    await layout.writeArchive(archive)
+    const blobs = (await read(readFileSync(archive)))
+      .map(({ name }) => name)
+      .filter((name) => /[0-9a-f]{64}$/.test(name))
+    const manifests = await layout.index(digest)
+    const below = await Promise.all(manifests.map((one) => layout.manifest(one.digest)))
+    const used = [
+      digest,
+      ...manifests.map((one) => one.digest),
+      ...below.flatMap((one) => [one.config, ...one.layers].map((blob) => blob.digest)),
+    ]
+    expect(blobs).toEqual([...new Set(used)].map((one) => one.replace('sha256:', 'blobs/sha256/')).sort())
+  })
+})
+
 describe('the registry', () => {
   let layout: ImageLayout
   let registry: Registry

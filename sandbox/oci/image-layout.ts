@@ -12,7 +12,12 @@ export const MEDIA_TYPES = {
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
   layer: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  statement: 'application/vnd.in-toto+json',
 } as const
+
+/** By these, programs find what is said about the image of a platform in the same index. Nothing runs on a platform of this name. */
+const ATTACHED = { type: 'vnd.docker.reference.type', to: 'vnd.docker.reference.digest' } as const
+const NO_PLATFORM: Platform = { os: 'unknown', architecture: 'unknown' }
 
 /** The name of an image in an index: the first is the standard's, the second containerd's. */
 const NAMES = ['org.opencontainers.image.ref.name', 'io.containerd.image.name'] as const
@@ -54,10 +59,30 @@ export interface Image {
   readonly created?: string
 }
 
+/** What is said about an image: a statement of in-toto about its manifest. */
+export interface Statement {
+  readonly _type: string
+  readonly subject: readonly object[]
+  readonly predicateType: string
+  readonly predicate: object
+}
+
+/** The same image for several platforms, by one digest. */
+interface ImageIndex {
+  /** Registry, repository and tag. */
+  readonly name: string
+  readonly images: readonly Omit<Image, 'name'>[]
+  /** What is said about the image of each platform. It has a place in the index, so it is copied with it. */
+  readonly statements: (image: Descriptor) => readonly Statement[]
+}
+
 interface Manifest {
   readonly config: Descriptor
   readonly layers: readonly Descriptor[]
 }
+
+/** What names other blobs: an index or a manifest. */
+type Naming = Partial<Manifest> & { readonly mediaType: string; readonly manifests?: readonly Descriptor[] }
 
 /**
  * An OCI image layout: a folder with `oci-layout`, `index.json` and `blobs/sha256`. An image has the same digest as often as it is added, on
@@ -80,7 +105,32 @@ export class ImageLayout {
   }
 
   /** Adds an image, in place of one of the same name and platform, and returns the descriptor of its manifest. */
-  async add({ name, platform, layers, config, created = EPOCH }: Image): Promise<Descriptor> {
+  async add({ name, ...image }: Image): Promise<Descriptor> {
+    return await this.#enter(name, await this.#addImage(image))
+  }
+
+  /** Adds an index of images, in place of one of the same name, and returns its descriptor. */
+  async addIndex({ name, images, statements }: ImageIndex): Promise<Descriptor> {
+    const manifests: Descriptor[] = []
+    const attached: Descriptor[] = []
+    for (const image of images) {
+      const descriptor = await this.#addImage(image)
+      manifests.push(descriptor)
+      attached.push(await this.#addStatements(descriptor, statements(descriptor)))
+    }
+    const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [...manifests, ...attached] }
+    return await this.#enter(name, await this.#addJson(MEDIA_TYPES.index, index))
+  }
+
+  async #enter(name: string, descriptor: Descriptor): Promise<Descriptor> {
+    const added = { ...descriptor, annotations: Object.fromEntries(NAMES.map((key) => [key, name])) }
+    const isSame = (one: Descriptor) =>
+      nameOf(one) === name && JSON.stringify(one.platform) === JSON.stringify(descriptor.platform)
+    await this.#write([...(await this.images()).filter((one) => !isSame(one)), added])
+    return added
+  }
+
+  async #addImage({ platform, layers, config, created = EPOCH }: Omit<Image, 'name'>): Promise<Descriptor> {
     const written: { readonly layer: Descriptor; readonly diffId: string }[] = []
     for (const entries of layers) written.push(await this.#addLayer(entries))
     const rootfs = { type: 'layers', diff_ids: written.map(({ diffId }) => diffId) }
@@ -91,15 +141,29 @@ export class ImageLayout {
       config: await this.#addJson(MEDIA_TYPES.config, { created, ...platform, config, rootfs, history }),
       layers: written.map(({ layer }) => layer),
     })
-    const annotations = Object.fromEntries(NAMES.map((key) => [key, name]))
-    const added = { ...manifest, platform, annotations }
-    const isSame = (one: Descriptor) =>
-      nameOf(one) === name && JSON.stringify(one.platform) === JSON.stringify(platform)
-    await this.#write([...(await this.images()).filter((one) => !isSame(one)), added])
-    return added
+    return { ...manifest, platform }
   }
 
-  /** The images of the index. */
+  /** A manifest whose layers are the statements. It also names the image as its subject, for registries that list what refers to it. */
+  async #addStatements({ mediaType, digest, size }: Descriptor, statements: readonly Statement[]): Promise<Descriptor> {
+    const layers: Descriptor[] = []
+    for (const statement of statements) {
+      const annotations = { 'in-toto.io/predicate-type': statement.predicateType }
+      layers.push({ ...(await this.#addJson(MEDIA_TYPES.statement, statement)), annotations })
+    }
+    const rootfs = { type: 'layers', diff_ids: layers.map((layer) => layer.digest) }
+    const manifest = await this.#addJson(MEDIA_TYPES.manifest, {
+      schemaVersion: 2,
+      mediaType: MEDIA_TYPES.manifest,
+      config: await this.#addJson(MEDIA_TYPES.config, { created: EPOCH, ...NO_PLATFORM, config: {}, rootfs }),
+      layers,
+      subject: { mediaType, digest, size },
+    })
+    const annotations = { [ATTACHED.type]: 'attestation-manifest', [ATTACHED.to]: digest }
+    return { ...manifest, platform: NO_PLATFORM, annotations }
+  }
+
+  /** The images of the layout: what its file `index.json` names. */
   async images(): Promise<readonly Descriptor[]> {
     return JSON.parse(await readFile(join(this.folder, 'index.json'), 'utf8')).manifests
   }
@@ -114,13 +178,21 @@ export class ImageLayout {
     return JSON.parse(await readFile(this.blob(digest), 'utf8'))
   }
 
+  /** The images of an index, and what is said about them. */
+  async index(digest: string): Promise<readonly Descriptor[]> {
+    return JSON.parse(await readFile(this.blob(digest), 'utf8')).manifests
+  }
+
+  /** The media type of a manifest or an index. */
+  async typeOf(digest: string): Promise<string> {
+    return (await this.#naming(digest)).mediaType
+  }
+
   /** Writes the layout as one tar file: an OCI archive, for programs that take no folder. Blobs of images that were replaced are left out. */
   async writeArchive(file: string): Promise<void> {
     const used = new Set<string>()
-    for (const { digest } of await this.images()) {
-      const { config, layers } = await this.manifest(digest)
-      for (const one of [digest, config.digest, ...layers.map((layer) => layer.digest)]) used.add(this.blob(one))
-    }
+    for (const { digest } of await this.images())
+      for (const one of await this.#blobsOf(digest)) used.add(this.blob(one))
     const files = [join(this.folder, 'oci-layout'), join(this.folder, 'index.json'), ...used]
     const entries = files.map(
       (from): Entry => ({ type: 'file', path: `/${relative(this.folder, from)}`, mode: 0o644, content: { from } }),
@@ -128,6 +200,17 @@ export class ImageLayout {
     const draft = `${file}.${process.pid}.tmp`
     await pipeline(layerTar(entries), createWriteStream(draft))
     await rename(draft, file)
+  }
+
+  /** An index or a manifest, and every blob below it. */
+  async #blobsOf(digest: string): Promise<string[]> {
+    const { config, layers = [], manifests = [] } = await this.#naming(digest)
+    const below = await Promise.all(manifests.map((one) => this.#blobsOf(one.digest)))
+    return [digest, ...[...(config === undefined ? [] : [config]), ...layers].map((one) => one.digest), ...below.flat()]
+  }
+
+  async #naming(digest: string): Promise<Naming> {
+    return JSON.parse(await readFile(this.blob(digest), 'utf8'))
   }
 
   get #blobs(): string {

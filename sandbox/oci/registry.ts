@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import { type ImageLayout, MEDIA_TYPES, nameOf } from './image-layout.ts'
+import { type ImageLayout, nameOf } from './image-layout.ts'
 
 /** `/v2/<repository>/manifests/<tag or digest>` or `/v2/<repository>/blobs/<digest>`. */
 const PATH = /^\/v2\/(?<repository>[a-z0-9._/-]+)\/(?<kind>manifests|blobs)\/(?<reference>[A-Za-z0-9._:-]+)$/
@@ -57,7 +57,10 @@ async function answer(layout: ImageLayout, request: IncomingMessage, response: S
     const code = kind === 'blobs' ? 'BLOB_UNKNOWN' : 'MANIFEST_UNKNOWN'
     return refuse(response, 404, code, `there is no ${reference} of ${repository} here`)
   }
-  response.setHeader('content-type', kind === 'manifests' ? MEDIA_TYPES.manifest : 'application/octet-stream')
+  response.setHeader(
+    'content-type',
+    kind === 'manifests' ? await layout.typeOf(found.digest) : 'application/octet-stream',
+  )
   response.setHeader('docker-content-digest', found.digest)
   response.setHeader('content-length', found.size)
   if (request.method === 'HEAD') response.end()

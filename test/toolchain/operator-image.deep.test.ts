@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Descriptor, ImageLayout } from '../../sandbox/oci/image-layout.ts'
 import { type Registry, startRegistry } from '../../sandbox/oci/registry.ts'
-import { architectureHere, CLIENTS, obtainPackages, readLock } from '../../tooling/image/locked-packages.ts'
+import { architectureHere, clientsFor, obtainPackages, readLock } from '../../tooling/image/locked-packages.ts'
 import { addOperatorImage } from '../../tooling/image/operator-image.ts'
 
 const run = promisify(execFile)
@@ -124,7 +124,7 @@ describe.skipIf(process.env['IMAGE'] === 'skip')('the image of the operator', ()
   it('needs a version that is served: another one leads to the command that renews the lock', async () => {
     const lock = await readLock(architectureHere(), devDependencies.node)
     const debian = [{ name: 'libc6', version: '0.0.1-1', sha256: '0'.repeat(64) }]
-    await expect(obtainPackages({ ...lock, debian }, CLIENTS)).rejects.toThrow(
+    await expect(obtainPackages({ ...lock, debian }, clientsFor(architectureHere()))).rejects.toThrow(
       'libc6 0.0.1-1 of the lock is not served here, or no longer: renew the lock with "npm run image -- --renew-lock"',
     )
   })

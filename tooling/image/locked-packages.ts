@@ -37,22 +37,36 @@ export interface Sources {
   readonly npm: (name: string, version: string, folder: string) => Promise<void>
 }
 
-/** The clients of this machine. */
-export const CLIENTS: Sources = {
-  debian: (packages, folder) =>
-    downloadPackages(async () => packages.map(({ name, version }) => `${name}=${version}`), folder),
-  npm: async (name, version, folder) => {
-    await run('npm', ['pack', `${name}@${version}`, '--prefer-offline', '--silent'], { cwd: folder })
-  },
+/** What an image is made for: Node's word for each architecture, by that of Debian and the OCI. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { amd64: 'x64', arm64: 'arm64' }
+
+/** The clients of this machine. Packages of another architecture than its own are only unpacked: nothing of them runs here. */
+export function clientsFor(architecture: string): Sources {
+  return {
+    debian: async (packages, folder) => {
+      const select = async () => packages.map(({ name, version }) => `${name}=${version}`)
+      // The machine has lists of its own architecture.
+      if (architecture === architectureHere()) await downloadPackages(select, folder)
+      else await downloadNewest(select, folder, architecture)
+    },
+    npm: async (name, version, folder) => {
+      await run('npm', ['pack', `${name}@${version}`, '--prefer-offline', '--silent'], { cwd: folder })
+    },
+  }
 }
 
 /** The architecture of this machine, in Debian's and the OCI's words. Throws where no image can be made. */
 export function architectureHere(): string {
-  const name = { x64: 'amd64', arm64: 'arm64' }[process.arch as string]
+  const name = Object.keys(ARCHITECTURES).find((one) => ARCHITECTURES[one] === process.arch)
   if (process.platform === 'linux' && name !== undefined) return name
   throw new Error(
     `no image can be made on ${process.platform} ${process.arch}: build the Dockerfile with a container engine`,
   )
+}
+
+/** The architectures that the lock has packages for. */
+export async function lockedArchitectures(): Promise<readonly string[]> {
+  return Object.keys(await readAll())
 }
 
 /** Throws if the lock has nothing for this architecture, or another version of Node than `nodeVersion`. */
@@ -74,7 +88,7 @@ export async function readLock(architecture: string, nodeVersion: string): Promi
  */
 export async function obtainPackages(
   { node, debian }: PackageLock,
-  sources: Sources = CLIENTS,
+  sources: Sources,
   cache: string = join(cacheFolderOf(), 'image'),
 ): Promise<ReadonlyMap<string, string>> {
   await mkdir(cache, { recursive: true })
@@ -104,26 +118,29 @@ export async function obtainPackages(
   return new Map(all.map((one) => [one.name, pathOf(one)]))
 }
 
-/** Locks what Debian and npm serve now. Locks of other architectures stay. */
-export async function renewLock(architecture: string, nodeVersion: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'open-terrain-lock-'))
-  try {
-    const lock = await lockNewest(nodeVersion, folder)
-    const locks = { ...(await readAll()), [architecture]: lock }
-    const sorted = Object.fromEntries(Object.entries(locks).sort(([a], [b]) => (a < b ? -1 : 1)))
-    await writeFile(FILE, `${JSON.stringify(sorted, null, 2)}\n`)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+/** Locks what Debian and npm serve now, for every architecture. */
+export async function renewLock(nodeVersion: string): Promise<void> {
+  const locks: Record<string, PackageLock> = {}
+  for (const architecture of Object.keys(ARCHITECTURES)) {
+    const folder = await mkdtemp(join(tmpdir(), 'open-terrain-lock-'))
+    try {
+      locks[architecture] = await lockNewest(architecture, nodeVersion, folder)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   }
+  await writeFile(FILE, `${JSON.stringify(locks, null, 2)}\n`)
 }
 
-async function lockNewest(nodeVersion: string, folder: string): Promise<PackageLock> {
+async function lockNewest(architecture: string, nodeVersion: string, folder: string): Promise<PackageLock> {
   const wanted = [...LIBRARIES, ABOUT_DEBIAN].map((one) => ({ name: one, version: '', sha256: '' }))
   const select = async (apt: Apt) => [...(await closureOf(apt, ...LIBRARIES)), ABOUT_DEBIAN]
-  await downloadNewest(select, folder).catch((error) => refuse(error, 'apt-get', wanted))
-  const name = `node-linux-${process.arch}`
+  await downloadNewest(select, folder, architecture).catch((error) => refuse(error, 'apt-get', wanted))
+  const name = `node-linux-${ARCHITECTURES[architecture]}`
   const node = { name, version: nodeVersion, sha256: '' }
-  await CLIENTS.npm(name, nodeVersion, folder).catch((error) => refuse(error, 'npm', [node]))
+  await clientsFor(architecture)
+    .npm(name, nodeVersion, folder)
+    .catch((error) => refuse(error, 'npm', [node]))
   const files = (await readdir(folder)).sort()
   const debian: LockedPackage[] = []
   for (const file of files.filter((one) => one.endsWith('.deb')).map((one) => join(folder, one))) {

@@ -7,28 +7,30 @@ import { join } from 'node:path'
 import { commandOptions } from '../../sandbox/command-options.ts'
 import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
 import { writeSbom } from '../sbom.ts'
-import { architectureHere, renewLock } from './locked-packages.ts'
-import { addOperatorImage } from './operator-image.ts'
+import { renewLock } from './locked-packages.ts'
+import { addReleaseImage } from './operator-image.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FILES = ['dist/operator.mjs', 'dist/operator.mjs.LEGAL.txt', 'dist/operator.sbom.json', 'LICENSE']
+const SBOM = 'dist/operator.sbom.json'
+const FILES = ['dist/operator.mjs', 'dist/operator.mjs.LEGAL.txt', 'dist/operator.licenses.txt', SBOM, 'LICENSE']
 /** Registry, repository and tag. */
 const NAME = /^[a-z0-9.-]+(?::\d+)?(?:\/[a-z0-9._-]+)+:\w[\w.-]*$/i
 const USAGE = `npm run image -- [options]
 
-Makes an image of the operator: dist/image (an OCI image layout) and dist/image.tar (the same as one file).
-Prints its name and digest. The name is $OPERATOR_IMAGE, or localhost/open-terrain-operator:<version>.
+Makes an image of the operator for linux/amd64 and linux/arm64: dist/image (an OCI image layout) and dist/image.tar
+(the same as one file). Prints its name and digest. The name is $OPERATOR_IMAGE, or
+localhost/open-terrain-operator:<version>.
 
-  --renew-lock   lock the newest packages of Debian and Node's version of package.json, and make no image
+  --architecture NAME   only amd64 or arm64
+  --renew-lock          lock the newest packages of Debian and Node's version of package.json, and make no image
 `
 
 async function main(): Promise<void> {
-  const options = commandOptions(USAGE, { 'renew-lock': { type: 'boolean' } })
+  const options = commandOptions(USAGE, { 'renew-lock': { type: 'boolean' }, architecture: { type: 'string' } })
   const { version, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   if (options['renew-lock'] === true) {
-    const architecture = architectureHere()
-    await renewLock(architecture, devDependencies.node)
-    process.stdout.write(`tooling/image/packages.lock.json has the newest packages for ${architecture}\n`)
+    await renewLock(devDependencies.node)
+    process.stdout.write('tooling/image/packages.lock.json has the newest packages\n')
     return
   }
 
@@ -43,7 +45,14 @@ async function main(): Promise<void> {
   const [folder, draft] = [join(ROOT, 'dist/image'), join(ROOT, `dist/image.${process.pid}`)]
   try {
     const layout = await ImageLayout.open(draft)
-    const { digest } = await addOperatorImage(layout, { name, revision: revisionHere(), files })
+    const { architecture } = options
+    const { digest } = await addReleaseImage(layout, {
+      name,
+      revision: revisionHere(),
+      files,
+      sbom: join(ROOT, SBOM),
+      ...(typeof architecture === 'string' && { architectures: [architecture] }),
+    })
     await layout.writeArchive(`${folder}.tar`)
     rmSync(folder, { recursive: true, force: true })
     renameSync(draft, folder)

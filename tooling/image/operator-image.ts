@@ -8,7 +8,15 @@ import { ALLOCATOR, NODE_FLAGS } from '../../operator/node-flags.ts'
 import type { Descriptor, Image, ImageLayout, RunConfig } from '../../sandbox/oci/image-layout.ts'
 import type { Entry } from '../../sandbox/oci/layer.ts'
 import { readTar } from '../../sandbox/oci/tar-reader.ts'
-import { architectureHere, obtainPackages, type PackageLock, readLock } from './locked-packages.ts'
+import {
+  architectureHere,
+  clientsFor,
+  lockedArchitectures,
+  obtainPackages,
+  type PackageLock,
+  readLock,
+} from './locked-packages.ts'
+import { type Sbom, statementsOf } from './statements.ts'
 
 const run = promisify(execFile)
 const ABOUT_US = join(import.meta.dirname, '../../package.json')
@@ -43,33 +51,75 @@ interface Parts {
   readonly packages: ReadonlyMap<string, string>
 }
 
-/** Adds the operator's image to a layout, and returns the descriptor of its manifest. Throws an error of one sentence if a package cannot be had. */
+export interface ReleaseImageProps extends OperatorImageProps {
+  /** The list of packages in the bundle, a file of this machine that is among `files` too. */
+  readonly sbom: string
+  /** In the words of Debian; default: all that the lock has. */
+  readonly architectures?: readonly string[]
+}
+
+/**
+ * Adds the operator's image for this machine to a layout, and returns the descriptor of its manifest. Throws an error of one sentence if a package
+ * cannot be had.
+ */
 export async function addOperatorImage(layout: ImageLayout, props: OperatorImageProps): Promise<Descriptor> {
+  const { name: _name, ...image } = await operatorImage(props, await partsOf(architectureHere()))
+  return await layout.add({ name: props.name, ...image })
+}
+
+/**
+ * Adds the operator's image for each architecture to a layout, as one index, with the list of what is in it and from what it was made. Returns the
+ * descriptor of the index. Nothing of another architecture runs here. Throws an error of one sentence if a package cannot be had.
+ */
+export async function addReleaseImage(layout: ImageLayout, props: ReleaseImageProps): Promise<Descriptor> {
+  const all: Parts[] = []
+  for (const architecture of props.architectures ?? (await lockedArchitectures())) all.push(await partsOf(architecture))
+  const images = await Promise.all(all.map((parts) => operatorImage(props, parts)))
+  const bundle: Sbom = JSON.parse(await readFile(props.sbom, 'utf8'))
+  return await layout.addIndex({
+    name: props.name,
+    images,
+    statements: (image) => {
+      const parts = all.find(({ architecture }) => architecture === image.platform?.architecture) as Parts
+      const { revision } = props
+      return statementsOf({ ...parts, revision, bundle, partsOfNode: process.versions }, image)
+    },
+  })
+}
+
+async function partsOf(architecture: string): Promise<Parts> {
   const { version, devDependencies } = JSON.parse(await readFile(ABOUT_US, 'utf8'))
-  const architecture = architectureHere()
   const lock = await readLock(architecture, devDependencies.node)
-  const packages = await obtainPackages(lock)
-  return await layout.add(await operatorImage({ ...props, architecture, version, lock, packages }))
+  return { architecture, version, lock, packages: await obtainPackages(lock, clientsFor(architecture)) }
 }
 
 /**
  * The operator on Node, with the libraries that Node needs, and nothing else: no shell and no package manager. The certificate authorities are part
  * of Node. What changes seldom is in a layer of its own.
  */
-async function operatorImage({ lock, packages, files, ...props }: OperatorImageProps & Parts): Promise<Image> {
+async function operatorImage(
+  { name, revision, files }: OperatorImageProps,
+  { architecture, version, lock, packages }: Parts,
+): Promise<Image> {
   const base: Entry[] = [
     // Packages name either path, depending on the version of Debian.
     { type: 'symlink', path: '/lib', target: 'usr/lib' },
-    { type: 'symlink', path: '/lib64', target: 'usr/lib64' },
     { type: 'symlink', path: '/etc/os-release', target: '../usr/lib/os-release' },
   ]
   for (const [name, content] of Object.entries(ETC))
     base.push({ type: 'file', path: `/etc/${name}`, mode: 0o644, content })
-  for (const { name } of lock.debian) base.push(...(await debianEntries(name, packages.get(name) ?? name)))
+  for (const one of lock.debian) base.push(...(await debianEntries(one.name, packages.get(one.name) ?? one.name)))
+  // The loader of amd64 is there, by its fixed name. Other architectures have theirs in /lib.
+  if (base.some(({ path }) => path.startsWith('/usr/lib64/')))
+    base.push({ type: 'symlink', path: '/lib64', target: 'usr/lib64' })
   base.push(...(await nodeEntries(packages.get(lock.node.name) ?? lock.node.name)))
   const own = files.map((from): Entry => ({ type: 'file', path: `/${basename(from)}`, mode: 0o444, content: { from } }))
-  const platform = { os: 'linux', architecture: props.architecture }
-  return { name: props.name, platform, layers: [base, own], config: runConfig(props) }
+  return {
+    name,
+    platform: { os: 'linux', architecture },
+    layers: [base, own],
+    config: runConfig({ version, revision }),
+  }
 }
 
 /** As the Dockerfile has it. */

@@ -18,8 +18,8 @@ async function buildCommandLine(): Promise<string> {
   await import('../../cli/build.ts')
   rmSync(dist, { recursive: true, force: true })
   mkdirSync(dist)
-  copyFileSync(join(ROOT, 'dist/ot.mjs'), join(dist, 'ot.mjs'))
-  copyFileSync(join(ROOT, 'dist/ot.mjs.LEGAL.txt'), join(dist, 'ot.mjs.LEGAL.txt'))
+  for (const file of ['ot.mjs', 'ot.mjs.LEGAL.txt', 'ot.licenses.txt'])
+    copyFileSync(join(ROOT, 'dist', file), join(dist, file))
   chmodSync(join(dist, 'ot.mjs'), 0o755)
   const {
     private: _private,
