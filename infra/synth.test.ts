@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { INSTALLATION_PARTS, renderInstallation } from '@open-terrain/constructs/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { CHART } from './chart.ts'
 import { installationProps, parseConfig } from './config.ts'
-import { environmentManifests, leftOut } from './manifests.ts'
+import { environmentManifests, leftOut, RELEASE, RELEASED_FILE, releasedManifest } from './manifests.ts'
 import about from './package.json' with { type: 'json' }
 import { readStackFile } from './stack-files.ts'
 
@@ -15,8 +16,18 @@ const IMAGE = `registry.example/open-terrain/operator@sha256:${'a'.repeat(64)}`
 const FILES = ['1-crds.yaml', '2-namespaces.yaml', '3-install.yaml']
 /** Tools and people have to read them. The API server takes 3 MB, and `kubectl apply` without `--server-side` 256 KiB. */
 const CRD_BYTES_MAX = 200_000
+/** The limit of Kubernetes for all annotations of an object together, keys and values. */
+const ANNOTATIONS_BYTES_MAX = 262_144
 /** Files of an environment of ours: in dev nobody is to be alerted. */
 const filesOf = (environment: string) => (environment === 'dev' ? FILES : [...FILES, '4-monitoring.yaml'])
+
+interface KubeManifest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object }
+  readonly spec?: { readonly names?: { readonly kind: string } }
+  readonly data?: object
+}
 
 let folder = ''
 beforeEach(() => {
@@ -49,9 +60,12 @@ describe('npm run synth', () => {
     const outdir = join(folder, 'cdk8s')
     expect(synth([], { OPERATOR_IMAGE: IMAGE })).toMatchObject({ status: 0, stderr: '' })
     const first = contents('dist')
-    expect(Object.keys(first)).toEqual(
-      ['dev', 'production', 'staging'].flatMap((name) => filesOf(name).map((file) => join(name, file))),
+    const folders = ['dev', 'production', RELEASE, 'staging'].flatMap((name) =>
+      filesOf(name).map((file) => join(name, file)),
     )
+    const chart = join('chart', CHART)
+    expect(Object.keys(first).filter((path) => !path.startsWith(chart))).toEqual([...folders, RELEASED_FILE].sort())
+    expect(first[join(chart, 'Chart.yaml')]).toContain(`version: ${about.version}`)
     writeFileSync(join(folder, 'dist/operator.mjs'), 'built')
     expect(synth([], { OPERATOR_IMAGE: IMAGE, CDK8S_OUTDIR: outdir }).status).toBe(0)
     expect(contents('dist')).toEqual(first)
@@ -92,7 +106,7 @@ describe('npm run synth', () => {
     [
       ['prod'],
       { OPERATOR_IMAGE: IMAGE },
-      /^prod: there is no Pulumi[.]prod[.]yaml, name one of dev, production, staging\n$/,
+      /^prod: there is no Pulumi[.]prod[.]yaml, name one of dev, production, staging, release\n$/,
     ],
   ])('with %j and %j says what to do, and writes nothing', (args, env, message) => {
     const { status, stderr } = synth(args, env)
@@ -180,6 +194,51 @@ describe('environmentManifests', () => {
     expect([...files.keys()]).toEqual([...FILES, '4-monitoring.yaml'])
     const kinds = objectsOf(files.get('4-monitoring.yaml')).map(({ kind }) => kind)
     expect(kinds).toEqual(expect.arrayContaining(['PodMonitor', 'PrometheusRule']))
+  })
+})
+
+describe('what is released', () => {
+  const files = environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE })
+  const objects: KubeManifest[] = objectsOf(releasedManifest(files))
+  const nameOf = ({ kind, metadata }: KubeManifest) => `${kind} ${metadata.name}`
+
+  it('is in one file what its folder has, in the same order, without what needs the Prometheus operator', () => {
+    expect([...files.keys()]).toEqual([...FILES, '4-monitoring.yaml'])
+    expect(objects).toEqual(FILES.flatMap((file) => objectsOf(files.get(file))))
+    expect(releasedManifest(files).split('\n')[0]).toMatch(/Do not delete by it: use 3-install[.]yaml[.]/)
+  })
+
+  it('is the installation with the defaults of every key, but the policy has none, and comes last', () => {
+    const owner = { name: 'manifests/release' }
+    const installation = renderInstallation({ ...installationProps(parseConfig({ image: IMAGE })), owner })
+    const [policy] = installation.policy
+    const { data, ...withoutKeys } = policy as KubeManifest
+    expect(Object.keys(data ?? {})).not.toEqual([])
+    const parts = (['crds', 'namespaces', 'access', 'operator'] as const).flatMap((part) => installation[part])
+    expect(objects).toEqual([...parts, withoutKeys])
+  })
+
+  it('has no object whose kind it installs, or that a cluster may not serve, and each after its namespace', () => {
+    const own = objects.flatMap(({ kind, spec }) => (kind === 'CustomResourceDefinition' ? [spec?.names?.kind] : []))
+    expect(own).toHaveLength(5)
+    const groups = objects.map(({ apiVersion }) => apiVersion.split('/')[0] ?? '')
+    expect(groups.filter((group) => /[.]/.test(group) && !group.endsWith('.k8s.io'))).toEqual([])
+    expect(objects.map(({ kind }) => kind)).not.toEqual(expect.arrayContaining(own))
+    const names = objects.map(nameOf)
+    for (const [at, { metadata }] of objects.entries())
+      if (metadata.namespace !== undefined)
+        expect(names.slice(0, at), nameOf(objects[at] as KubeManifest)).toContain(`Namespace ${metadata.namespace}`)
+    expect(new Set(names.map((name, at) => `${name} ${objects[at]?.metadata.namespace}`)).size).toBe(names.length)
+  })
+
+  it('fits, object by object, into the annotation in which kubectl keeps what it applied last', () => {
+    for (const object of objects) {
+      const { annotations = {} } = object.metadata
+      // kubectl writes JSON and a line end.
+      const kept = ['kubectl.kubernetes.io/last-applied-configuration', `${JSON.stringify(object)}\n`]
+      const bytes = Buffer.byteLength([...Object.entries(annotations).flat(), ...kept].join(''))
+      expect(bytes, nameOf(object)).toBeLessThan(ANNOTATIONS_BYTES_MAX)
+    }
   })
 })
 

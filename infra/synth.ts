@@ -2,9 +2,12 @@
  * Writes the manifests of environments for `kubectl apply` and for tools that apply from Git: `1-crds.yaml`, `2-namespaces.yaml`, `3-install.yaml` and, if
  * enabled, `4-monitoring.yaml` in `dist/<environment>/`. It is the app of `cdk8s synth`, and works without cdk8s.
  *
+ * The environment `release` is what is released: it has no stack file. All of it but monitoring is in `dist/install.yaml` too, and all of it in a chart of
+ * Helm, `dist/chart/open-terrain/`.
+ *
  *   node infra/synth.ts [environment...] [--output folder] [--adopt]
  *
- * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`. With `--adopt` they take over
+ * Without arguments: every environment that has a file `Pulumi.<environment>.yaml`, and `release`. With `--adopt` they take over
  * what another owner has installed in the cluster, such as a stack of Pulumi or another environment. Environment variables:
  *
  * - `OPERATOR_IMAGE`: container image of the operator in all environments, overrides `open-terrain:image` in their files
@@ -13,9 +16,10 @@
  * Writes nothing if the manifests of one environment cannot be rendered.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { environmentManifests, leftOut, TITLE } from './manifests.ts'
+import { CHART, chartFiles } from './chart.ts'
+import { environmentManifests, leftOut, RELEASE, RELEASED_FILE, releasedManifest, TITLE } from './manifests.ts'
 import { environmentsIn } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -26,7 +30,7 @@ function synthesize(args: readonly string[]): void {
     allowPositionals: true,
     options: { output: { type: 'string', default: join(ROOT, 'dist') }, adopt: { type: 'boolean', default: false } },
   })
-  const known = environmentsIn(ROOT)
+  const known = [...environmentsIn(ROOT), RELEASE]
   const unknown = positionals.find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new Error(`${unknown}: there is no Pulumi.${unknown}.yaml, name one of ${known.join(', ')}`)
@@ -35,7 +39,7 @@ function synthesize(args: readonly string[]): void {
   const { CDK8S_OUTDIR } = process.env
   for (const folder of CDK8S_OUTDIR === undefined ? [values.output] : [values.output, CDK8S_OUTDIR]) {
     for (const { path, content } of files) write(join(folder, path), content)
-    removeOlder(folder, new Set(files.map(({ path }) => path)))
+    removeOlder(folder, environments, new Set(files.map(({ path }) => path)))
   }
   for (const environment of environments) {
     const missing = leftOut(ROOT, environment)
@@ -44,8 +48,8 @@ function synthesize(args: readonly string[]): void {
 }
 
 /** `kubectl apply -f` takes a whole folder: a file that an earlier version wrote under another name would undo what a new one says. */
-function removeOlder(folder: string, written: ReadonlySet<string>): void {
-  for (const environment of new Set([...written].map((path) => dirname(path)))) {
+function removeOlder(folder: string, environments: readonly string[], written: ReadonlySet<string>): void {
+  for (const environment of environments) {
     for (const name of readdirSync(join(folder, environment))) {
       const path = join(environment, name)
       if (written.has(path) || !name.endsWith('.yaml')) continue
@@ -64,7 +68,13 @@ function filesOf(environment: string, adopt: boolean): { path: string; content: 
       adopt,
       ...(image === undefined ? {} : { image }),
     })
-    return [...manifests].map(([file, content]) => ({ path: join(environment, file), content }))
+    const files = [...manifests].map(([file, content]) => ({ path: join(environment, file), content }))
+    if (environment !== RELEASE) return files
+    const chart = [...chartFiles(manifests, image ?? '')].map(([file, content]) => ({
+      path: join('chart', CHART, file),
+      content,
+    }))
+    return [...files, { path: RELEASED_FILE, content: releasedManifest(manifests) }, ...chart]
   } catch (error) {
     throw new Error(`${environment}: ${(error as Error).message}`, { cause: error })
   }

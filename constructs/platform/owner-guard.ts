@@ -20,6 +20,8 @@ export interface InstallationOwner {
 }
 
 const OF_MANIFESTS = 'manifests/'
+/** What is released, which people apply who have no repository. */
+const OF_RELEASE = 'manifests/release'
 
 /** Returns the name of the owner whose manifests of an environment are applied by kubectl, or from Git. */
 export function manifestsOwner(environment: string): string {
@@ -89,6 +91,12 @@ export class OwnerGuard extends Construct {
   }
 }
 
+/**
+ * CEL: keys of the policy that a write takes away. Whoever applies a policy of their own takes the mark of the owner away with it, by kubectl in both ways.
+ * That of a release has no key: applied after it, it would take away all of theirs, without a word.
+ */
+const KEYS_LOST = 'dyn(oldObject).?data.orValue({}).map(key, key).filter(key, !(key in dyn(object).?data.orValue({})))'
+
 function policySpec(): object {
   const annotation = (of: string, name: string) => `${of}.metadata.?annotations['${name}'].orValue('')`
   const isOfManifests = (owner: string) => `variables.${owner}.startsWith('${OF_MANIFESTS}')`
@@ -105,7 +113,11 @@ function policySpec(): object {
       },
       {
         name: 'adopt',
-        expression: `${isOfManifests('after')} ? 'npm run synth -- ' + variables.after.substring(${OF_MANIFESTS.length}) + ' --adopt' : 'pulumi config set open-terrain:adopt true'`,
+        expression: `variables.after == '${OF_RELEASE}' ? 'kubectl annotate ' + request.resource.resource + ' ' + request.name + (request.namespace == '' ? '' : ' -n ' + request.namespace) + ' --overwrite ${ADOPTED_BY}=${OF_RELEASE}' : ${isOfManifests('after')} ? 'npm run synth -- ' + variables.after.substring(${OF_MANIFESTS.length}) + ' --adopt' : 'pulumi config set open-terrain:adopt true'`,
+      },
+      {
+        name: 'lost',
+        expression: `request.resource.resource == 'configmaps' && variables.before == '' && variables.after == '${OF_RELEASE}' ? ${KEYS_LOST} : []`,
       },
     ],
     validations: [
@@ -116,6 +128,12 @@ function policySpec(): object {
         message: 'somebody else has installed Open Terrain in this cluster',
         messageExpression:
           "'Open Terrain in this cluster belongs to ' + variables.before + ', and two owners would undo what the other one does; if ' + variables.after + ' is to take it over: ' + variables.end + ', then ' + variables.adopt",
+      },
+      {
+        expression: 'variables.lost.size() == 0',
+        reason: 'Forbidden',
+        message: 'this would remove keys of the policy, which somebody has applied from another file',
+        messageExpression: `'this would remove ' + variables.lost.join(', ') + ' from the policy, which somebody has applied from another file; to keep what is there: kubectl -n ' + request.namespace + ' annotate configmap ' + request.name + ' kubectl.kubernetes.io/last-applied-configuration-, or, where that file is applied with --server-side, apply it with a --field-manager of its own; then apply again'`,
       },
     ],
   }

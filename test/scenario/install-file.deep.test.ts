@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { stringify } from 'yaml'
+import { environmentManifests, RELEASE, RELEASED_FILE, releasedManifest } from '../../infra/manifests.ts'
+import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
+import { IMAGE, objectsOf, ROOT } from './manifest-objects.ts'
+
+const run = promisify(execFile)
+const CONTENT = releasedManifest(environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE }))
+const OBJECTS = objectsOf(CONTENT)
+const POLICY = ['-n', 'sync-operator', 'configmap', 'sync-operator-policy'] as const
+
+/** With a policy of somebody's own, applied as a file beside the installation. */
+const OWN_POLICY = stringify({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { namespace: 'sync-operator', name: 'sync-operator-policy' },
+  data: { concurrency: '7' },
+})
+
+describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that has nothing`, () => {
+  let controlPlane: ControlPlane
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'open-terrain-release-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+  beforeEach(async () => {
+    controlPlane = new ControlPlane({ crds: [] })
+    await controlPlane.start()
+  })
+  afterEach(() => controlPlane.stop())
+
+  async function kubectl(...args: readonly string[]): Promise<string> {
+    const env = { ...process.env, KUBECONFIG: controlPlane.kubeconfigPath }
+    const { stdout } = await run('kubectl', args, { env, maxBuffer: 64 * 1024 * 1024 })
+    return stdout
+  }
+
+  async function apply(content: string, ...ways: readonly string[]): Promise<string> {
+    const file = join(folder, RELEASED_FILE)
+    await writeFile(file, content)
+    return await kubectl('apply', ...ways, '-f', file)
+  }
+
+  /** Of each object, what shows that somebody has written it. */
+  async function versions(field: 'resourceVersion' | 'generation'): Promise<Record<string, unknown>> {
+    const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
+    const objects = items as (KubeObject & { metadata: Record<string, unknown> })[]
+    return Object.fromEntries(objects.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata[field]]))
+  }
+
+  const policyData = async () => JSON.parse(await kubectl('get', ...POLICY, '-o', 'json')).data
+
+  const CLIENT: readonly string[] = []
+  const SERVER = ['--server-side']
+
+  it.each([
+    ['from the client, then on the server, and back', [CLIENT, SERVER, CLIENT]],
+    ['on the server, then from the client, and back', [SERVER, CLIENT, SERVER]],
+  ])('is applied at once, and changes nothing the second time: %s', async (_where, [ways = [], ...others]) => {
+    const first = await apply(CONTENT, ...ways)
+    expect(first.trim().split('\n')).toHaveLength(OBJECTS.length)
+    await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
+    // The API server still writes the conditions of CRDs.
+    const before = await versions('generation')
+    await apply(CONTENT, ...ways)
+    const settled = await versions('resourceVersion')
+    await apply(CONTENT, ...ways)
+    expect(await versions('resourceVersion')).toEqual(settled)
+    for (const other of others) {
+      await apply(CONTENT, ...other)
+      expect(await versions('generation')).toEqual(before)
+    }
+  })
+
+  it('keeps what somebody has changed in the policy, and refuses to take away keys that somebody has applied', async () => {
+    await apply(CONTENT)
+    await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": {"concurrency": "6"}}')
+    for (const ways of [[], ['--server-side'], []]) await apply(CONTENT, ...ways)
+    expect(await policyData()).toEqual({ concurrency: '6' })
+
+    const own = join(folder, 'policy.yaml')
+    await writeFile(own, OWN_POLICY)
+    await kubectl('apply', '-f', own)
+    const refusal =
+      /this would remove concurrency from the policy, which somebody has applied from another file; to keep what is there: (?<remedy>kubectl .+?-), or/
+    const refused = await apply(CONTENT).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    expect(refused).toMatch(refusal)
+    expect(await policyData()).toEqual({ concurrency: '7' })
+    // As the message says.
+    const [, ...remedy] = refusal.exec(refused)?.groups?.['remedy']?.split(' ') ?? []
+    await kubectl(...remedy)
+    await apply(CONTENT)
+    expect(await policyData()).toEqual({ concurrency: '7' })
+
+    // By two field managers the file and the policy never meet.
+    await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=policy', '-f', own)
+    for (let time = 0; time < 2; time += 1) await apply(CONTENT, '--server-side')
+    expect(await policyData()).toEqual({ concurrency: '7' })
+  })
+
+  it('upgrades an earlier release, is there again after the operator was removed by its part, and keeps CRDs and images if it is deleted itself', async () => {
+    await apply(earlier(OBJECTS))
+    await apply(CONTENT)
+    const crds = JSON.parse(await kubectl('get', 'crd', 'workspaces.pelotech.ot', '-o', 'json'))
+    expect(crds.metadata.annotations['pelotech.ot/installed-by']).toBe('manifests/release')
+    const wanted = OBJECTS.find(({ metadata }) => metadata.name === 'workspaces.pelotech.ot') as KubeObject & {
+      spec: Crd
+    }
+    expect(crds.spec.versions[0].schema).toEqual(wanted.spec.versions[0]?.schema)
+
+    const file = join(folder, '3-install.yaml')
+    await writeFile(
+      file,
+      environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE }).get('3-install.yaml') ?? '',
+    )
+    await kubectl('delete', '--wait=false', '-f', file)
+    await apply(CONTENT)
+    const refused = await kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    expect(refused.match(/if that is meant: kubectl annotate/g)).toHaveLength(6)
+    expect((await kubectl('get', 'crd', '-o', 'name')).trim().split('\n')).toHaveLength(5)
+  })
+})
+
+interface Crd {
+  readonly versions: readonly { readonly schema: object }[]
+}
+
+/** What a release before could have installed: no owner, no rules of CEL, no field `suspend`, and another image. */
+function earlier(objects: readonly KubeObject[]): string {
+  const text = JSON.stringify(objects, (key, value) =>
+    ['x-kubernetes-validations', 'suspend', 'pelotech.ot/installed-by'].includes(key) ? undefined : value,
+  )
+  const before = JSON.parse(text.replaceAll(IMAGE, `registry.example/open-terrain/operator:0.0.9`)) as KubeObject[]
+  return before.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+}
