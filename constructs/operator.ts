@@ -3,6 +3,13 @@
  * the operator. Files below must not be imported directly.
  */
 export {
+  ADOPTABLE_KINDS,
+  ADOPTION_RULE,
+  type Adoptable,
+  type AdoptableKind,
+  parseAdoptable,
+} from './api/adoption.ts'
+export {
   DATA_SYNC_CONDITIONS,
   DATA_SYNC_IMAGE_FIELDS,
   DATA_SYNC_PHASES,
@@ -518,6 +525,7 @@ export {
   serviceWarnings,
   volumeWarnings,
 } from './children/workspace-warnings.ts'
+export { ADOPTION_POLICY } from './platform/adoption-policy.ts'
 export { OPERATOR_SELECTOR } from './platform/operator-names.ts'
 export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
 export { celRuleOf } from './schema/cel.ts'

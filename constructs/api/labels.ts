@@ -57,6 +57,13 @@ export const ANNOTATIONS = {
   /** On a VMDiskImage, or on a DataSync for all its images. Set by people: a new value gives a failed revision a new budget of downloads. */
   retryRequestedAt: 'pelotech.ot/retry-requested-at',
   /**
+   * On a VMDiskImage. Set by people: `<kind>/<name>` of a DataVolume, PersistentVolumeClaim or VolumeSnapshot in its namespace, which becomes its artifact
+   * without a download, for the revision that it has then.
+   */
+  adopt: 'pelotech.ot/adopt',
+  /** On such an image. Set by people: `any` takes the disk even if its DataVolume has been filled from another source than that of the spec. */
+  adoptSource: 'pelotech.ot/adopt-source',
+  /**
    * On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value has a new disk made for a machine that has lost the disk that
    * its guest ran from.
    */

@@ -367,6 +367,76 @@ export const REASON_HELP = {
     remedy:
       'Name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz. If the name misleads, no action is needed.',
   },
+  /** What is to be adopted is being looked at. */
+  Adopting: {
+    meaning: 'The operator looks at the object that annotation pelotech.ot/adopt names. Nothing is downloaded.',
+    remedy: NOTHING,
+  },
+  /** The annotation is of no use. */
+  AdoptionInvalid: {
+    meaning: 'The value of annotation pelotech.ot/adopt names nothing that can be adopted. Nothing is downloaded.',
+    remedy:
+      'Set it to datavolume/NAME, persistentvolumeclaim/NAME or volumesnapshot/NAME, or remove it to have the image downloaded.',
+  },
+  /** Nobody checks who may. */
+  AdoptionUnchecked: {
+    meaning:
+      'The cluster does not check, or did not check when the annotation was set, whether its author may delete what the image is to adopt. Nothing is adopted or downloaded.',
+    remedy:
+      'Install the admission rules (the message says what is wrong with the rule), then remove annotation pelotech.ot/adopt and set it again. Or remove it to have the image downloaded.',
+  },
+  /** It is not there. */
+  AdoptionMissing: {
+    meaning:
+      'What annotation pelotech.ot/adopt names does not exist in the namespace of the image, is being deleted, or has lost its volume. Nothing is downloaded.',
+    remedy: 'Correct the annotation, or remove it to have the image downloaded.',
+  },
+  /** It is not complete. */
+  AdoptionUnfinished: {
+    meaning: 'What annotation pelotech.ot/adopt names is not finished, or has failed. Nothing is downloaded.',
+    remedy:
+      'Wait until it is finished: it is adopted then. If it has failed, remove the annotation to have the image downloaded.',
+  },
+  /** It does not fit the spec. */
+  AdoptionMismatch: {
+    meaning: 'What annotation pelotech.ot/adopt names has another storage class than the spec, or is larger.',
+    remedy: 'Correct spec.storageClass or spec.diskSize as the message says, or remove the annotation.',
+  },
+  /** Something writes to it, or another image has it. */
+  AdoptionInUse: {
+    meaning: 'What annotation pelotech.ot/adopt names is the disk of a machine, or another image has adopted it.',
+    remedy: 'Adopt a copy of it, or release it from what the message names.',
+  },
+  /** Somebody else controls it. */
+  AdoptionOwned: {
+    meaning:
+      'What annotation pelotech.ot/adopt names belongs to another controller, which may delete or change it. The operator touches nothing that is not its own.',
+    remedy: 'Stop that controller, and release the object: ot adopt shows the step, and does it with --yes.',
+  },
+  /** It is of another source. */
+  SourceDiffers: {
+    meaning:
+      'The DataVolume that annotation pelotech.ot/adopt names was filled from another source than the one in the spec. Nothing is downloaded.',
+    remedy:
+      'Correct spec.url, spec.sourceType or spec.checksum, or set annotation pelotech.ot/adopt-source to any if the disk is right.',
+  },
+  /** As a condition: the adopted disk is of the source in the spec. */
+  SourceMatches: {
+    meaning: 'The DataVolume of the adopted disk names the source and the checksum that the spec has.',
+    remedy: 'No action needed.',
+  },
+  /** As a condition: nothing says where the adopted disk is from. */
+  SourceUnknown: {
+    meaning:
+      'Nothing proves that the adopted disk is of the source, or has the checksum, in the spec: the message says what is known.',
+    remedy:
+      'No action needed, if you know that it is. Otherwise remove annotation pelotech.ot/adopt, and refresh the image.',
+  },
+  /** As a condition: people took it although it differs. */
+  SourceAccepted: {
+    meaning: 'The adopted disk is of another source than the spec; annotation pelotech.ot/adopt-source allows that.',
+    remedy: 'No action needed.',
+  },
   /** Being removed. */
   Deleting: { meaning: 'The image and its children are being removed.', remedy: NOTHING },
 } as const satisfies Record<string, ReasonHelp>

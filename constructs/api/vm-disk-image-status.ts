@@ -59,6 +59,7 @@ const artifact = z
       .max(8)
       .describe('Access modes of the downloaded volume.')
       .optional(),
+    adoptedUID: maybeText(64, 'Uid of an artifact that was adopted. Absent if the operator made it.'),
     publishedAt: dateTime('When the DataSource named like the image was pointed to it.').optional(),
   })
   .describe('What disks are cloned from.')
@@ -70,7 +71,7 @@ export const vmDiskImageStatus = statusOf(
     phase: 'Current phase: Queued, Syncing, Snapshotting, Succeeded or Failed.',
     conditions:
       'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work is in progress, or cannot continue without a change. ' +
-      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. ArtifactLost: what disks are cloned from is gone and is made again; absent as soon as it is there. SourceWarning: the source is probably no disk image that CDI can read.',
+      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. ArtifactLost: what disks are cloned from is gone and is made again; absent as soon as it is there. Adopted: what pelotech.ot/adopt names is the artifact, or what it is made of; its reason says what is proved of it, or why it is refused. SourceWarning: the source is probably no disk image that CDI can read.',
   },
   {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
@@ -128,6 +129,19 @@ export const vmDiskImageStatus = statusOf(
     ),
     attempts: z.array(attempt).max(5).describe('The last attempts, oldest first.').optional(),
     artifact: artifact.optional(),
+    adoption: z
+      .object({
+        object: z.string().max(300).describe('Value of the annotation pelotech.ot/adopt.'),
+        revision: z.string().max(64).describe('Revision that it stands for. Later ones are downloaded.'),
+        uid: maybeText(64, 'Uid of the claim or snapshot that was adopted. Absent until it is.'),
+        storageClass: maybeText(253, 'Storage class of the adopted claim.'),
+        unchecked: z
+          .boolean()
+          .describe('The annotation was set while nothing checked who may: it has to be set again.')
+          .optional(),
+      })
+      .describe('What the image has adopted, or is to adopt, in place of a download.')
+      .optional(),
     snapshotStartedAt: dateTime('When the wait for the current snapshot began.').optional(),
     references: z
       .object({

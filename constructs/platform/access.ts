@@ -1,3 +1,4 @@
+import { ADOPTION_RULE } from '../api/adoption.ts'
 import { POLICY_STATUS_NAME } from '../api/policy.ts'
 import { SECRET_COPY_RULE } from '../api/workspace-secrets.ts'
 import { OWNER_ROLES } from '../children/workspace-owners.ts'
@@ -200,11 +201,11 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     ['list'],
   ),
   grant(
-    'checks whether the rule is installed that asks who may have a Secret copied: without it, it copies none',
+    'checks whether the rules are installed that ask who may have a Secret copied, and who may have a disk adopted: without them, it does neither',
     'admissionregistration.k8s.io',
     ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
     ['get'],
-    [SECRET_COPY_RULE],
+    [SECRET_COPY_RULE, ADOPTION_RULE],
   ),
   grant('reads the ranges of pods of nodes, for the same reason', '', ['nodes'], ['list']),
   grant(

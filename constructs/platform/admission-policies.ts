@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s'
 import { Construct } from 'constructs'
+import { ADOPTION_RULE } from '../api/adoption.ts'
 import { dataSync } from '../api/data-sync.ts'
 import { ANNOTATIONS, LABELS } from '../api/labels.ts'
 import { MACHINE_DISKS_MAX } from '../api/machine-disks.ts'
@@ -11,6 +12,7 @@ import { workspace } from '../api/workspace.ts'
 import { SECRET_COPY_RULE } from '../api/workspace-secrets.ts'
 import { workspaceSnapshot } from '../api/workspace-snapshot.ts'
 import { type PolicyVariable, SOURCE_URL_VARIABLES } from './admission-policies-source-url.ts'
+import { ADOPTION_POLICY } from './adoption-policy.ts'
 import { labNetworks } from './lab-networks.ts'
 import { labPods } from './lab-pods.ts'
 import { type MatchedResources, matchConstraints } from './match-constraints.ts'
@@ -78,6 +80,7 @@ export class AdmissionPolicies extends Construct {
     this.add('open-terrain-workspace-owners', WORKSPACE_OWNERS)
     this.add('open-terrain-snapshot-place', SNAPSHOT_PLACE)
     this.addObjects(SECRET_COPY_RULE, SECRET_COPY_POLICY)
+    this.addObjects(ADOPTION_RULE, ADOPTION_POLICY)
     this.addChoice('open-terrain-plain-text-passwords', PLAIN_TEXT_PASSWORDS, plainTextPasswords)
     this.addChoice('open-terrain-workspaces-without-owners', WITHOUT_OWNERS, workspacesWithoutOwners)
     this.addObjects('open-terrain-lab-pods', labPods(namespace))

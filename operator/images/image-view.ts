@@ -24,6 +24,8 @@ const MATTERS: Matters = {
   annotations: [
     ANNOTATIONS.syncRequestedAt,
     ANNOTATIONS.retryRequestedAt,
+    ANNOTATIONS.adopt,
+    ANNOTATIONS.adoptSource,
     ANNOTATIONS.creator,
     ANNOTATIONS.workspaceId,
     ANNOTATIONS.workspaceVersion,

@@ -15,7 +15,8 @@ const COURSE: ReadonlySet<string> = new Set(['Reconciling', 'Stalled'])
 /** Phases in which an object is as its spec says. */
 const DONE: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Ready'])
 /** Why an object that has not failed cannot go on by itself, as `reason: message`. */
-const NEEDS_SOMEBODY = /^(NameConflict|LeftoverClaim):|^Snapshotting: .* has lost its volume /
+const NEEDS_SOMEBODY =
+  /^(NameConflict|LeftoverClaim|Adoption(Invalid|Unchecked|Missing|InUse|Mismatch|Owned)|SourceDiffers):|^Snapshotting: .* has lost its volume /
 const GOOD = ['Healthy', 'Current']
 const WORKING = ['Progressing', 'InProgress']
 const BAD = ['Degraded', 'Failed']

@@ -1,4 +1,5 @@
-import { childName, vmDiskImage } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { type Adoptable, childName, parseAdoptable, vmDiskImage } from '@open-terrain/constructs/operator'
 import { BY_CHILD, BY_NAMESPACE, byNamespace, type ClusterCaches } from '../../cluster/caches.ts'
 import { type ImageView, keepImagesIn } from '../../images/image-view.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../kube/kube-object.ts'
@@ -47,7 +48,13 @@ function specified(
   return typeof name === 'string' ? name : undefined
 }
 
-/** Returns names that its children have or will have: an object that takes or frees such a name concerns the image. */
+/** Returns what an image is to adopt, and what it has adopted. */
+export function adoptablesOf({ metadata, status: { adoption } }: ImageView): readonly Adoptable[] {
+  const values = new Set([metadata.annotations?.[ANNOTATIONS.adopt], adoption?.object])
+  return [...values].flatMap((value) => (value === undefined ? [] : (parseAdoptable(value) ?? [])))
+}
+
+/** Returns names that its children have or will have, and of what it adopts: an object that takes or frees such a name concerns the image. */
 function childrenOf(image: ImageView): readonly string[] {
   const { metadata, status } = image
   const { revision, artifact } = status
@@ -57,6 +64,7 @@ function childrenOf(image: ImageView): readonly string[] {
     names.add(snapshotNameFor(metadata.name, revision, specified(image, 'snapshotClass'), status))
   }
   if (artifact !== undefined) names.add(artifact.name)
+  for (const { name } of adoptablesOf(image)) names.add(name)
   return Array.from(names, (name) => siblingKey(image, name))
 }
 

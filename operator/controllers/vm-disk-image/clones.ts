@@ -1,5 +1,5 @@
-import { virtualMachine } from '@open-terrain/constructs/operator'
-import { BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
+import { parseAdoptable, virtualMachine } from '@open-terrain/constructs/operator'
+import { BY_CHILD, BY_CLONE_SOURCE, BY_TARGET } from '../../cluster/caches.ts'
 import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import { BY_OWNER, childrenOf, controllerOfKind, familyKey, ownerAmong } from '../../cluster/ownership.ts'
 import { sourceOfClaim, targetOfDataSource, viewDataVolume } from '../../cluster/views.ts'
@@ -92,7 +92,10 @@ export class Clones implements ReferenceSource {
     }
     const child = kind === 'VolumeSnapshot' ? snapshots.get(key) : dataVolumes.get(key)
     const image = child && ownerAmong(child, images)
-    return image && keyOf(image.metadata)
+    if (image !== undefined) return keyOf(image.metadata)
+    const isIt = (one: ImageView) => adoptedBy(one).some((object) => object.kind === kind && object.name === name)
+    const adopter = images.find(BY_CHILD, key).find(isIt)
+    return adopter && keyOf(adopter.metadata)
   }
 
   /** Returns the keys of all sources that a clone of the image may name, according to the caches. */
@@ -105,7 +108,7 @@ export class Clones implements ReferenceSource {
     const { snapshots, dataVolumes } = cluster
     const owned: readonly KubeObject[] = [...snapshots.find(BY_OWNER, family), ...dataVolumes.find(BY_OWNER, family)]
     const children = childrenOf(image, owned).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
-    return new Set(children.flatMap((child) => [...this.#sourcesOf(child, image)]))
+    return new Set([...children, ...adoptedBy(image)].flatMap((child) => [...this.#sourcesOf(child, image)]))
   }
 
   /**
@@ -121,6 +124,15 @@ export class Clones implements ReferenceSource {
     )
     return new Set([...direct, ...others])
   }
+}
+
+/** What clones of the image may read from although it is no child of it. */
+function adoptedBy({ metadata: { namespace = '' }, status: { artifact, adoption } }: ImageView) {
+  const named = adoption?.uid === undefined ? undefined : parseAdoptable(adoption.object)
+  const isSnapshot = named?.kind === 'VolumeSnapshot'
+  const taken = named && { kind: isSnapshot ? named.kind : 'PersistentVolumeClaim', namespace, name: named.name }
+  const made = artifact?.adoptedUID === undefined ? undefined : { kind: artifact.kind, namespace, name: artifact.name }
+  return [taken, made].filter((one) => one !== undefined)
 }
 
 /** A DataVolume of anybody that is still being cloned, and the key of what it reads from. */

@@ -2,7 +2,7 @@ import { FINALIZERS, quietReasons, REASON_HELP } from '@open-terrain/constructs/
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
-import { namespaceOf } from '../../kube/kube-object.ts'
+import { keyOf, namespaceOf } from '../../kube/kube-object.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -35,7 +35,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   constructor(options: ImageControllerOptions) {
     const { caches, clock, log, metrics } = options
     const sources = imageSources(options, (key) => this.queue.add(key, 'urgent'))
-    const { admission, claimRefusals, clones, contents, fields, importerRemains } = sources
+    const { admission, adoptionReads, claimRefusals, clones, contents, fields, importerRemains } = sources
     const countReferences: ReferenceCount = async (image, signal) =>
       sumReferences(await Promise.all(sources.references.map((source) => source.live(image, signal))))
     const onDue = (key: string) => this.queue.add(key)
@@ -61,7 +61,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
         if (kind === IMAGE.kind) metrics.removed(status)
       },
       onError: (image, error) => this.#onError(image, error),
-      loops: [admission, claimRefusals, contents, fields, importerRemains, positions],
+      loops: [admission, adoptionReads, claimRefusals, contents, fields, importerRemains, positions],
       refusals,
       quietReasons: quietReasons(REASON_HELP),
       states: { reasons: REASON_HELP, more: imageStates },
@@ -113,7 +113,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
   }
 
   #plan(image: ImageView): ImagePlan {
-    const { admission, contents, fields } = this.#sources
+    const { admission, adoptionReads, contents, fields } = this.#sources
     const writeRefusal = this.#refusals.of(image.metadata.uid ?? '')
     const world = { ...observeImage(image, this.#sources), writeRefusal }
     const plan = planImage(world, this.#options.clock.now())
@@ -122,6 +122,9 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     if (!world.isSlotKnown) admission.wake()
     if (world.lookup.droppedFields === undefined) fields.read()
     for (const { kind, name } of plan.reads ?? []) contents.read(kind, siblingKey(image, name))
+    const { adopts: adoptable } = plan
+    const version = world.adoptable?.version ?? ''
+    adoptionReads.want(keyOf(image.metadata), adoptable && { adoptable, version })
     return plan
   }
 

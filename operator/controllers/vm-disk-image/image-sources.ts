@@ -7,6 +7,7 @@ import { DATA_VOLUME, SECRET } from '../../kube/resource-types.ts'
 import type { Services } from '../../runtime/services.ts'
 import { Admission } from './admission/admission.ts'
 import { SlotLedger } from './admission/slot-ledger.ts'
+import { AdoptionReads } from './adoption-reads.ts'
 import { BY_CONFIG_MAP, BY_SECRET, IMAGE, type ImageCaches, unfinished } from './caches.ts'
 import { Clones } from './clones.ts'
 import { DATA_VOLUME_FIELDS } from './decide/sent-fields.ts'
@@ -44,6 +45,7 @@ export function imageSources(options: ImageControllerOptions, requeue: (key: str
     policy,
     clones,
     progress: new ProgressWatch(clock, options.neighbours.cdi),
+    adoptionReads: new AdoptionReads({ ...options, onChange: requeue }),
     importerRemains: new ImporterRemains(options),
     claimRefusals: claimRefusals({ ...options, onChange: requeue }),
     fields: new ServedFields({

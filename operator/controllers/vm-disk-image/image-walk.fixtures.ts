@@ -5,6 +5,7 @@ import { NOTHING_SEEN } from '../../cluster/import-facts.ts'
 import { type DataVolumeView, viewDataSource, viewSnapshot } from '../../cluster/views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { PlanWalk } from '../../runtime/plan-walk.fixtures.ts'
+import { adoptedArtifactIn } from './adoption.fixtures.ts'
 import type { ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { isImageStatusDue } from './decide/status-throttle.ts'
@@ -46,7 +47,7 @@ export class ImageWalk extends PlanWalk<'image', ImageWorld, ImagePlan> {
   override set(change: Partial<ImageWorld>): this {
     super.set(change)
     const { image, policy } = this.world
-    return super.set({ spec: resolveSpec(image, policy) })
+    return super.set({ spec: resolveSpec(image, policy), adoptedArtifact: adoptedArtifactIn(this.world) })
   }
 
   /** Somebody makes it larger than its cache keeps, or small again. */
@@ -193,7 +194,10 @@ export class ImageWalk extends PlanWalk<'image', ImageWorld, ImagePlan> {
     const { dataVolumes, snapshots, dataSource, observation } = this.world
     const isIt = ({ metadata }: KubeObject) => metadata.uid === uid
     const alias = dataSource === undefined ? [] : [dataSource]
-    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...alias, ...observation.importers]
+    const { adoptable } = this.world
+    const adopted = [adoptable?.dataVolume, adoptable?.claim, adoptable?.snapshot].filter((one) => one !== undefined)
+    const isAdopted = adopted.some(isIt)
+    const all: readonly KubeObject[] = [...dataVolumes, ...snapshots, ...alias, ...observation.importers, ...adopted]
     if (!all.some((one) => isIt(one) && one.metadata.name === name)) throw new Error(`no ${kind} ${name} ${uid}`)
     this.log.push(`delete ${kind} ${name}`)
     const deletionTimestamp = new Date(this.now).toISOString()
@@ -201,6 +205,7 @@ export class ImageWalk extends PlanWalk<'image', ImageWorld, ImagePlan> {
       isIt(one) ? { ...one, metadata: { ...one.metadata, deletionTimestamp } } : one
     if (kind === 'Pod') this.set({ observation: { ...observation, importers: observation.importers.map(going) } })
     else if (kind === 'DataSource') this.set({ dataSource: undefined })
+    else if (isAdopted) this.set({ adoptable: undefined })
     else if (kind === 'VolumeSnapshot') this.set({ snapshots: snapshots.filter((one) => !isIt(one)) })
     else this.set({ dataVolumes: dataVolumes.map(going) })
   }

@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import { BY_IMAGE_LABEL, type ClusterCaches } from '../../cluster/caches.ts'
+import { BY_CHILD, BY_IMAGE_LABEL, type ClusterCaches } from '../../cluster/caches.ts'
 import { claimMessageOf } from '../../cluster/claim-message.ts'
 import type { EventReads } from '../../cluster/event-reads.ts'
 import { isFinished, type Observation } from '../../cluster/import-facts.ts'
@@ -10,7 +10,8 @@ import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
-import { siblingKey } from './caches.ts'
+import type { AdoptionReads } from './adoption-reads.ts'
+import { adoptablesOf, siblingKey } from './caches.ts'
 import { resolveSpec } from './decide/target.ts'
 import type { ImageSources } from './image-sources.ts'
 import { lookUp } from './lookup.ts'
@@ -22,11 +23,12 @@ import { type ImageWorld, unrecordedDownload } from './world.ts'
 /** The sources of an observation. Nothing here asks the API server: caches hold all of it. */
 type Sources = Omit<
   ImageSources,
-  'cdiPulse' | 'clones' | 'claimRefusals' | 'contents' | 'fields' | 'importerRemains'
+  'cdiPulse' | 'adoptionReads' | 'clones' | 'claimRefusals' | 'contents' | 'fields' | 'importerRemains'
 > & {
   readonly claimRefusals: Pick<EventReads, 'note' | 'drop'>
   readonly fields: Pick<ServedFields, 'dropped'>
   readonly contents: Pick<SourceContents, 'secret' | 'certificates'>
+  readonly adoptionReads?: Pick<AdoptionReads, 'look'>
 }
 
 export function observeImage(image: ImageView, sources: Sources): ImageWorld {
@@ -62,6 +64,8 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
     dataVolumes,
     snapshots: childrenOf(image, caches.cluster.snapshots.find(BY_OWNER, family)),
     claims: claimsOf(image, dataVolumes, sources),
+    adoptedArtifact: adoptedArtifactOf(image, caches.cluster),
+    adoptable: adoptableOf(image, sources),
     dataSource: caches.cluster.dataSources.get(siblingKey(image, name)),
     observation,
     needless: needlessOf(dataVolumes, caches.cluster),
@@ -77,6 +81,38 @@ export function observeImage(image: ImageView, sources: Sources): ImageWorld {
 export function hasImageChild(found: readonly KubeObject[], image: ImageView): boolean {
   const isLabelled = ({ metadata }: KubeObject) => metadata.labels?.[LABELS.imageUid] === image.metadata.uid
   return found.some((one) => (one.kind === 'PersistentVolumeClaim' ? isLabelled(one) : isChildOf(one, image)))
+}
+
+function adoptedArtifactOf(image: ImageView, cluster: ClusterCaches): ImageWorld['adoptedArtifact'] {
+  const { artifact } = image.status
+  if (artifact?.adoptedUID === undefined) return undefined
+  const key = siblingKey(image, artifact.name)
+  const found = artifact.kind === 'VolumeSnapshot' ? cluster.snapshots.get(key) : cluster.claims.get(key)
+  return found?.metadata.uid === artifact.adoptedUID ? found : undefined
+}
+
+/** What the annotation names, or without it what was adopted. */
+function adoptableOf(image: ImageView, { caches, adoptionReads }: Sources): ImageWorld['adoptable'] {
+  const [adoptable] = adoptablesOf(image)
+  if (adoptable === undefined) return undefined
+  const { cluster, images } = caches
+  const key = siblingKey(image, adoptable.name)
+  const [dataVolume, claim] = [cluster.dataVolumes.get(key), cluster.claims.get(key)]
+  const snapshot = cluster.snapshots.get(key)
+  const held = adoptable.kind === 'VolumeSnapshot' ? snapshot : claim
+  const others = images.find(BY_CHILD, key).filter(({ metadata }) => metadata.uid !== image.metadata.uid)
+  const adopter = others.find(({ status }) => {
+    return status.adoption?.uid !== undefined && status.adoption.uid === held?.metadata.uid
+  })
+  const version = [dataVolume, claim, snapshot].map((one) => one?.metadata.resourceVersion ?? '').join('/')
+  return {
+    dataVolume,
+    claim,
+    snapshot,
+    sighted: adoptionReads?.look(keyOf(image.metadata), { adoptable, version }),
+    otherAdopter: adopter?.metadata.name,
+    version,
+  }
 }
 
 function look(image: ImageView, dataVolumes: readonly DataVolumeView[], sources: Sources): Observation {

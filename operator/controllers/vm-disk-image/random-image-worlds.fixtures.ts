@@ -5,6 +5,7 @@ import { toTime } from '../../base/time.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { Laws } from '../../runtime/laws.fixtures.ts'
 import { HOUR, MINUTE, START } from '../../runtime/times.fixtures.ts'
+import { adopting, anAdoptable } from './adoption.fixtures.ts'
 import { nextAttempt } from './decide/attempts.ts'
 import { resolveSpec } from './decide/target.ts'
 import {
@@ -19,7 +20,7 @@ import {
   SPEC,
 } from './image-objects.fixtures.ts'
 import { aLookup, anImageWorld, NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
-import type { ImageWorld, Refusal } from './world.ts'
+import type { AdoptableView, ImageWorld, Refusal } from './world.ts'
 
 const WANTED = revisionOf(SPEC as unknown as VMDiskImageSpec)
 
@@ -166,6 +167,8 @@ const world = fc
     unchangedMs: fc.constantFrom(0, HOUR),
     starts: fc.constantFrom(undefined, 0, 1, 3),
     isCdiAway: fc.boolean(),
+    adopts: rarely(fc.constantFrom('DataVolume', 'PersistentVolumeClaim', 'VolumeSnapshot'), 4),
+    adoptable: fc.constantFrom<Partial<AdoptableView>>({}, {}, {}, { sighted: undefined }, { claim: undefined }),
   })
   .map((one): ImageWorld => {
     const isAlias = one.alias !== 'none'
@@ -173,6 +176,7 @@ const world = fc
     const made = anImageWorld({
       metadata: {
         finalizers: one.finalizers,
+        ...(one.adopts !== undefined && { annotations: adopting(one.adopts) }),
         ...(one.isOurs && { labels: { [LABELS.createdBy]: 'VirtualMachine' } }),
         ...gone(one.at),
       },
@@ -219,6 +223,7 @@ const world = fc
         isImporterLost: one.pods.some(({ metadata }) => metadata.uid !== 'pod-1'),
       },
       isCdiAway: one.isCdiAway,
+      adoptable: one.adopts && anAdoptable(one.adopts, one.adoptable),
     })
     return withTarget(made, one)
   })

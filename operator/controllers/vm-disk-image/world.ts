@@ -4,6 +4,7 @@ import type { QuotaView } from '../../cluster/quotas.ts'
 import type { ClaimView, DataSourceView, DataVolumeView, PodView, SnapshotView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { References } from '../../images/references.ts'
+import type { Sighted } from './adoption-reads.ts'
 import type { ResolvedSpec } from './decide/target.ts'
 import type { DroppedFields } from './served-fields.ts'
 import type { Certificates, Found, SecretContent } from './source-contents.ts'
@@ -79,6 +80,19 @@ export interface Lookup {
   readonly hasForeignSnapshot: boolean
 }
 
+/** What an image has adopted, or is to adopt, as the caches and live reads have it. Nothing of it is a child. */
+export interface AdoptableView {
+  readonly dataVolume: DataVolumeView | undefined
+  readonly claim: ClaimView | undefined
+  readonly snapshot: SnapshotView | undefined
+  /** Undefined until it was read. */
+  readonly sighted: Sighted | undefined
+  /** Name of another image that has adopted it. */
+  readonly otherAdopter: string | undefined
+  /** Of what the caches have of it. */
+  readonly version: string
+}
+
 /** All that is known about one image at one moment. A plan is a function of this, and of the time. */
 export interface ImageWorld {
   readonly image: ImageView
@@ -106,6 +120,10 @@ export interface ImageWorld {
   readonly dataVolumes: readonly DataVolumeView[]
   readonly snapshots: readonly SnapshotView[]
   readonly claims: readonly ClaimView[]
+  /** The artifact, if it was adopted and is there. It is no child. */
+  readonly adoptedArtifact?: ClaimView | SnapshotView | undefined
+  /** Undefined: it has adopted nothing, and is not to. */
+  readonly adoptable?: AdoptableView | undefined
   /** The DataSource named like the image, ours or not. */
   readonly dataSource: DataSourceView | undefined
   readonly observation: Observation

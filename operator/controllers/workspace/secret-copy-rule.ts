@@ -1,9 +1,5 @@
 import { SECRET_COPY_POLICY, SECRET_COPY_RULE } from '@open-terrain/constructs/operator'
-import { isSame } from '../../base/equality.ts'
-import { isApiError } from '../../kube/api-error.ts'
-import { find } from '../../kube/find.ts'
-import type { KubeObject, Raw } from '../../kube/kube-object.ts'
-import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING } from '../../kube/resource-types.ts'
+import { type AdmissionRule, type RuleFault, readAdmissionRule } from '../../cluster/admission-rule.ts'
 import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
 
 /** Whether the cluster checks who may have a Secret copied. */
@@ -23,18 +19,11 @@ export type CopyVerdict = 'checked' | 'unchecked' | undefined
 /** How soon it is seen that the rule is gone, and how long it has to be gone before copies are deleted. */
 const EVERY_MS = 60_000
 const KEY = 'rule'
-const NAME = `ValidatingAdmissionPolicy ${SECRET_COPY_RULE}`
-const BINDING = `ValidatingAdmissionPolicyBinding ${SECRET_COPY_RULE}`
+const RULE: AdmissionRule = { name: SECRET_COPY_RULE, spec: SECRET_COPY_POLICY, subjects: 'Workspaces' }
 
 interface Options extends LiveReadServices {
   /** Called for all Workspaces when the answer is first known, and when it changes. With a key: there is a verdict on what this Workspace asks for. */
   readonly onChange: (workspace?: string) => void
-}
-
-interface Fault {
-  readonly why: string
-  /** Whether nobody checks. Default: that is not known. */
-  readonly isWrong?: true
 }
 
 /** Looks are numbered from 1. */
@@ -67,7 +56,7 @@ export class SecretCopyRule extends LiveReadLoop {
     super(options, 'secret-copy-rule', async (_key, signal) => {
       this.#begun += 1
       const [at, beganMs, before] = [this.#begun, options.clock.monotonic(), this.#rule]
-      const found = await readRule(options, signal)
+      const found = await readAdmissionRule(options.client, RULE, signal)
       this.#rule = typeof found === 'string' ? this.#noteSeen(at, found) : this.#noteFault(at, found, beganMs)
       this.readAfter(KEY, EVERY_MS)
       const waiting = [...this.#waiting]
@@ -120,53 +109,10 @@ export class SecretCopyRule extends LiveReadLoop {
     return { isSeen: true }
   }
 
-  #noteFault(at: number, { why, isWrong }: Fault, beganMs: number): CopyRule {
+  #noteFault(at: number, { why, isWrong }: RuleFault, beganMs: number): CopyRule {
     if (isWrong !== true) return { isSeen: false, why, isSure: false }
     this.#firstWrong ??= at
     this.#wrongSinceMs ??= beganMs
     return { isSeen: false, why, isSure: beganMs - this.#wrongSinceMs >= EVERY_MS }
   }
-}
-
-/** Returns what changes with each change of the rule, or what is wrong with it. */
-async function readRule({ client }: Options, signal: AbortSignal): Promise<string | Fault> {
-  const read = async (type: typeof ADMISSION_POLICY) =>
-    await find<KubeObject & { readonly spec?: Raw }>(client, type, { name: SECRET_COPY_RULE }, { signal })
-  try {
-    const [policy, binding] = [await read(ADMISSION_POLICY), await read(ADMISSION_POLICY_BINDING)]
-    const identity = [policy, binding].map((one) => [one?.metadata.uid, one?.metadata.generation])
-    return faultIn(policy?.spec, binding?.spec) ?? JSON.stringify(identity)
-  } catch (error) {
-    if (!isApiError(error, 'Rejected')) throw error
-    return { why: `the operator may not read ${NAME} and its binding` }
-  }
-}
-
-/** Returns why what is installed does not refuse, in words for people. */
-function faultIn(policy: Raw | undefined, binding: Raw | undefined): Fault | undefined {
-  const why = wrongIn(policy, binding)
-  if (why !== undefined) return { why, isWrong: true }
-  const fields = FIELDS.filter((field) => !isSame(policy?.[field], (SECRET_COPY_POLICY as Raw)[field]))
-  // It may be of a version that is being rolled out.
-  return fields.length === 0
-    ? undefined
-    : { why: `${NAME} is not the one of this version: its ${fields.join(', ')} differ` }
-}
-
-/** What decides about Workspaces. The API server gives none of these a default that the construct does not have. */
-const FIELDS = ['paramKind', 'matchConstraints', 'matchConditions', 'variables', 'validations'] as const
-
-function wrongIn(policy: Raw | undefined, binding: Raw | undefined): string | undefined {
-  if (policy === undefined) return `${NAME} is not there`
-  if ((policy.failurePolicy ?? 'Fail') !== 'Fail') return `failurePolicy of ${NAME} is not Fail`
-  if (!hasAny(policy.validations)) return `${NAME} has no validations`
-  if (binding === undefined) return `${BINDING} is not there`
-  if (binding.policyName !== SECRET_COPY_RULE || !hasAny(binding.validationActions, 'Deny'))
-    return `${BINDING} does not refuse anything: it needs policyName ${SECRET_COPY_RULE} and validationActions Deny`
-  if (binding.matchResources !== undefined) return `${BINDING} has matchResources, so that it is not for all Workspaces`
-  return undefined
-}
-
-function hasAny(list: unknown, item?: string): boolean {
-  return Array.isArray(list) && (item === undefined ? list.length > 0 : list.includes(item))
 }

@@ -4,7 +4,9 @@ import { isFinished } from '../../../cluster/import-facts.ts'
 import { type DataVolumeView, hasLostVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
+import type { NewCondition } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
+import { type Adoption, adoptionOf } from './adoption.ts'
 import { withRetryTime } from './attempts.ts'
 import { type Expiry, expiryOf } from './expiry.ts'
 import { requesterOf } from './status.ts'
@@ -18,6 +20,10 @@ export interface ImageDraft {
   /** Of the wanted revision. */
   readonly dataVolume: DataVolumeView | undefined
   readonly isSuspended: boolean
+  /** What takes the place of a download of the wanted revision; undefined: nothing. */
+  readonly adoption: Adoption | undefined
+  /** The condition that tells of it. */
+  readonly adopted: NewCondition | undefined
   /** The status so far, brought up to the wanted revision and budget. */
   readonly status: VMDiskImageStatus
   readonly expiry: Expiry
@@ -28,10 +34,11 @@ export function draftOf(
   { spec, target }: Extract<ResolvedSpec, { ok: true }>,
   now: number,
 ): ImageDraft {
-  const status = dropLostArtifact(turnTo(target, world), world)
   const dataVolume = world.dataVolumes.find(({ metadata }) => metadata.name === target.volumeName)
+  const kept = dropLostArtifact(turnTo(target, world), world)
+  const { status, adoption, adopted } = adoptionOf(world, target, kept, dataVolume)
   const expiry = expiryOf(world, status, spec, now)
-  return { world, now, target, dataVolume, isSuspended: spec.suspend === true, status, expiry }
+  return { world, now, target, dataVolume, isSuspended: spec.suspend === true, adoption, adopted, status, expiry }
 }
 
 /**
@@ -76,15 +83,16 @@ function withRequester(
 }
 
 /** Drops an artifact that is gone, or is about to be overwritten by a download that nobody requested. */
-function dropLostArtifact(
-  status: VMDiskImageStatus,
-  { snapshots, claims, dataVolumes }: ImageWorld,
-): VMDiskImageStatus {
+function dropLostArtifact(status: VMDiskImageStatus, world: ImageWorld): VMDiskImageStatus {
+  const { snapshots, claims, dataVolumes } = world
   const { artifact } = status
   if (artifact === undefined) return status
   const isIt = ({ metadata }: KubeObject) => metadata.name === artifact.name
-  const candidates: readonly KubeObject[] =
+  const made: readonly KubeObject[] =
     artifact.kind === 'VolumeSnapshot' ? snapshots : claims.filter((claim) => !hasLostVolume(claim))
+  const { adoptedArtifact: adopted } = world
+  const isUsable = adopted !== undefined && !('phase' in adopted && hasLostVolume(adopted))
+  const candidates = artifact.adoptedUID === undefined ? made : isUsable ? [adopted] : []
   const isThere = candidates.some((one) => isIt(one) && !isTerminating(one))
   const isOverwritten =
     artifact.kind === 'PersistentVolumeClaim' && dataVolumes.some((one) => isIt(one) && !isFinished(one))

@@ -1,5 +1,11 @@
-import { type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs/operator'
-import { DATA_SOURCE, DATA_VOLUME, POD, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
+import { type Adoptable, type VMDiskImageStatus, vmDiskImage } from '@open-terrain/constructs/operator'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  POD,
+  VOLUME_SNAPSHOT,
+} from '../../../kube/resource-types.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { Unreferenced } from '../../../runtime/preconditions.ts'
 import type { Holder, ImageWorld } from '../world.ts'
@@ -10,6 +16,8 @@ export interface ImagePlan extends ObjectPlan {
   readonly status: VMDiskImageStatus
   /** A download that should run; it waits for a slot, or has one. */
   readonly start?: Start
+  /** What the image is to adopt, of which a verdict is still to be found. */
+  readonly adopts?: Adoptable
   /** What is to be read live, because the next plan rests on it. */
   readonly reads?: readonly ContentRead[]
 }
@@ -27,6 +35,8 @@ export const IMAGE_CHILDREN: readonly ChildType[] = [
   { type: POD, propagationPolicy: 'Background' },
   { type: VOLUME_SNAPSHOT, propagationPolicy: 'Background' },
   { type: DATA_SOURCE, propagationPolicy: 'Background' },
+  // One that the image has adopted, if its spec says so.
+  { type: PERSISTENT_VOLUME_CLAIM, propagationPolicy: 'Background' },
   // The image itself.
   { type: vmDiskImage, propagationPolicy: 'Background' },
 ]

@@ -28,6 +28,7 @@ import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditio
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { type Blocked, type Holder, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
+import { disposableOf } from './adoption.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
@@ -38,6 +39,7 @@ import {
   type End,
   type Ending,
   type In,
+  isOfAdoptedSnapshot,
   type MadeArtifact,
   type Situation,
   type Stop,
@@ -71,7 +73,12 @@ import { originOf, type Target } from './target.ts'
 export function planImage(world: ImageWorld, now: number): ImagePlan {
   const situation = situationOf(world, now)
   const reads = readsOf(situation)
-  const plan = { ...planFor(situation, { world, now }), ...(reads.length > 0 && { reads }) }
+  const adopts = situation.is === 'adopting' ? situation.pending.adoptable : undefined
+  const plan = {
+    ...planFor(situation, { world, now }),
+    ...(reads.length > 0 && { reads }),
+    ...(adopts !== undefined && { adopts }),
+  }
   return guarded(withExpiry(plan, situation), { world, now })
 }
 
@@ -117,6 +124,8 @@ function planFor(situation: Situation, moment: Moment): ImagePlan {
       return planPublishing(situation)
     case 'steady':
       return planSteady(situation)
+    case 'adopting':
+      return planAdopting(situation)
     case 'suspended':
       return planSuspended(situation)
     case 'rejected':
@@ -174,20 +183,31 @@ function guarded(plan: ImagePlan, { world, now }: Moment): ImagePlan {
 }
 
 /** Returns what the next status gives up because the caches do not have it. It may still exist, so a live read must confirm it. */
-function lostChildren({ image, dataVolumes, snapshots, claims }: ImageWorld, next: VMDiskImageStatus): Absent[] {
+function lostChildren(world: ImageWorld, next: VMDiskImageStatus): Absent[] {
+  const { image, dataVolumes, snapshots, claims } = world
   const { artifact, dataVolumeUID: uid, revision = '' } = image.status
   const { namespace = '' } = image.metadata
   const lacks = (children: readonly KubeObject[], name: string) => !children.some((one) => one.metadata.name === name)
   const lost: NamedObject[] = []
   if (artifact !== undefined && next.artifact === undefined) {
     const { kind, name } = artifact
-    if (lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
+    if (artifact.adoptedUID === undefined && lacks(kind === 'VolumeSnapshot' ? snapshots : claims, name))
       lost.push({ type: CLONE_SOURCES[kind], namespace, name })
   }
   const isGivenUp = uid !== undefined && !isRecorded(image.status) && isRecorded(next, uid)
   if (isGivenUp && !dataVolumes.some(({ metadata }) => metadata.uid === uid))
     lost.push({ type: DATA_VOLUME, namespace, name: childName(image.metadata.name, revision), uid })
-  return lost.map((one) => ({ absent: [one], whose: 'ours' }))
+  const absent = lost.map((one): Absent => ({ absent: [one], whose: 'ours' }))
+  return [...absent, ...lostAdoption(world, next)]
+}
+
+/** An adopted artifact is nobody's child: its uid tells whether it is the one. */
+function lostAdoption({ image, adoptedArtifact }: ImageWorld, next: VMDiskImageStatus): Absent[] {
+  const { artifact } = image.status
+  if (artifact?.adoptedUID === undefined || next.artifact !== undefined || adoptedArtifact !== undefined) return []
+  const { kind, name, adoptedUID: uid } = artifact
+  const { namespace = '' } = image.metadata
+  return [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name, uid }], whose: "anybody's" }]
 }
 
 const REMOVED: EventNote = {
@@ -207,7 +227,9 @@ function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
   const { start: _none, ...rest } = plan
   const again = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
   // An unfinished clone still needs the child that it reads from.
-  const clones = [...world.snapshots, ...world.dataVolumes].map((child) => uncloned(child, 'live'))
+  const clones = [...world.snapshots, ...world.dataVolumes, ...disposableOf(world)].map((child) =>
+    uncloned(child, 'live'),
+  )
   const [itself] = removalOf(world.image, unreferenced(world, 'anyone'), ...clones)
   const remove = [...plan.remove, ...(itself === undefined ? [] : [{ ...itself, event: REMOVED }])]
   return { ...rest, remove, requeue: sooner(plan.requeue, again) }
@@ -656,7 +678,7 @@ function takeSnapshot(situation: In<'snapshotting'>): ImagePlan {
     image: identityOf(situation.draft),
     name: target.snapshotName,
     revision: target.revision,
-    claimName: target.volumeName,
+    claimName: claimOf(situation.draft)?.metadata.name ?? target.volumeName,
     snapshotClass: target.snapshotClass ?? '',
   })
   const work = { apply: [snapshot as KubeObject] }
@@ -714,10 +736,14 @@ function planPublishing({ draft, made }: In<'publishing'>): ImagePlan {
     ...made,
     ...modesOf(draft),
     revision: target.revision,
-    storageClass: target.storageClass,
+    storageClass: (isAdopted(draft) ? draft.status.adoption?.storageClass : undefined) ?? target.storageClass,
     publishedAt: toTime(now),
   })
   return atRest({ ...draft, status: { ...status, artifact } })
+}
+
+function isAdopted({ status: { adoption }, target }: ImageDraft): boolean {
+  return adoption?.uid !== undefined && adoption.revision === target.revision
 }
 
 const PUBLISHING = {
@@ -785,14 +811,19 @@ function atRest(draft: ImageDraft, rest?: PlanRest): ImagePlan {
   return planAt(draft, rested, restingPlace(draft), rest)
 }
 
-function restingPlace({ world, status: { artifact }, target: { snapshotClass } }: ImageDraft): ImageSummary {
+function restingPlace(draft: ImageDraft): ImageSummary {
+  const {
+    world,
+    status: { artifact },
+    target: { snapshotClass },
+  } = draft
   const phase = 'Succeeded'
   if (isAliasTaken(world)) {
     const message = `DataSource ${world.image.metadata.name} exists and belongs to somebody else: the operator does not touch it, so only status.artifact leads to the image; delete it to have it replaced`
     return { phase, reason: 'NameConflict', message, stalled: true, upToDate: true }
   }
   const isOfClass = snapshotClass === undefined || artifact?.snapshotClass === snapshotClass
-  if (artifact?.kind === 'VolumeSnapshot' && !isOfClass) {
+  if (artifact?.kind === 'VolumeSnapshot' && !isOfClass && !isOfAdoptedSnapshot(draft)) {
     const message = `snapshot class ${snapshotClass} (${originOf('snapshotClass', world)}) takes effect at the next download, because the source volume was not kept: set annotation ${ANNOTATIONS.syncRequestedAt} to download now`
     return { phase, reason: 'SourceVolumeLost', message, upToDate: true }
   }
@@ -812,9 +843,10 @@ function leftoversOf({ world, dataVolume, target, status: { artifact }, now }: I
   )
   // Also one of the same revision, but of an earlier class.
   const earlierSnapshots = world.snapshots.filter(({ metadata }) => !isSnapshot || metadata.name !== artifact.name)
-  const earlier = [...earlierVolumes, ...earlierSnapshots].filter((child) => !isTerminating(child))
   const retiredAt = (fromTime(artifact?.publishedAt) ?? now) + RETIRE_AFTER_MS
   const byArtifact = { read: 'live', leftMs: retiredAt - now, because: 'earlier artifacts may go then' } as const
+  const disposable = world.image.status.adoption?.revision === target.revision ? [] : disposableOf(world)
+  const earlier = [...earlierVolumes, ...earlierSnapshots, ...disposable].filter((child) => !isTerminating(child))
   return [...spare.map((child) => ({ child, ...bySnapshot })), ...earlier.map((child) => ({ child, ...byArtifact }))]
 }
 
@@ -836,6 +868,22 @@ function waitingWithoutTicket(
   requeue?: Requeue,
 ): ImagePlan {
   return waiting(draft, { ...draft.status, ticket: undefined }, summary, requeue)
+}
+
+/** Without a ticket: it never takes a slot. */
+function planAdopting(situation: In<'adopting'>): ImagePlan {
+  const { draft, pending } = situation
+  const phase = 'Queued'
+  if (pending.state === 'refused')
+    return waitingWithoutTicket(situation, {
+      phase,
+      ...pending.refusal,
+      // What is not finished is adopted when it is.
+      stalled: pending.refusal.reason !== 'AdoptionUnfinished',
+      isHeldBack: true,
+    })
+  const message = draft.adopted?.message ?? ''
+  return waitingWithoutTicket(situation, { phase, reason: 'Adopting', message })
 }
 
 function planSuspended({ draft }: In<'suspended'>): ImagePlan {

@@ -6,9 +6,12 @@ import { describe, expect, it } from 'vitest'
 import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
+import { adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
+import type { AdoptionFacts } from '../adoption-facts.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { ImageWalk } from '../image-walk.fixtures.ts'
 import { aLookup, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
+import type { AdoptableView } from '../world.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */
 interface Story {
@@ -51,6 +54,20 @@ const elsewhereCreated = {
   'created in another namespace or under another name': (walk: ImageWalk) => walk.set(new ImageWalk().world),
 }
 
+const FILLED_ELSEWHERE = { sourceType: 'http', url: 'https://images.example/b.qcow2', checksum: undefined } as const
+/** It is to adopt a DataVolume of which this was found. */
+const adopts = (facts: Partial<AdoptionFacts> = {}, more: Partial<AdoptableView> = {}) =>
+  queued({
+    metadata: { annotations: adopting('DataVolume') },
+    adoptable: anAdoptable('DataVolume', {
+      sighted: { facts: someFacts('DataVolume', facts), isFresh: true },
+      ...more,
+    }),
+  })
+const adoptable = (walk: ImageWalk) => walk.set({ adoptable: anAdoptable('DataVolume') })
+const unadopted = (walk: ImageWalk) =>
+  walk.change({ metadata: { ...walk.subject.metadata, annotations: {} } }).set({ adoptable: undefined })
+
 const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = {
   Queued: { reach: queued, remedies: { 'its turn comes': (walk) => walk.admit().report(CDI.running) } },
   Syncing: { reach: downloading, remedies: { 'the download ends': (walk) => walk.succeed() } },
@@ -64,6 +81,65 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
         .annotate({ [REFRESH]: 'now' })
         .settle(),
     remedies: { 'the new one is ready': (walk) => walk.admit().report(CDI.running).succeed().snapshotReady() },
+  },
+  Adopting: {
+    reach: () => adopts({}, { sighted: undefined }),
+    remedies: { 'it was looked at': adoptable },
+  },
+  AdoptionInvalid: {
+    reach: () => queued({ metadata: { annotations: { [ANNOTATIONS.adopt]: 'disk/a' } } }),
+    remedies: {
+      corrected: (walk) => adoptable(walk).annotate(adopting('DataVolume')),
+      removed: (walk) => unadopted(walk),
+    },
+  },
+  AdoptionUnchecked: {
+    reach: () => adopts({ fault: { why: 'it is not there' } }),
+    remedies: { 'the rule is installed': adoptable, removed: unadopted },
+  },
+  AdoptionMissing: {
+    reach: () => adopts({ object: undefined }),
+    remedies: { 'it names another': adoptable, removed: unadopted },
+  },
+  AdoptionUnfinished: {
+    reach: () => adopts({ object: anAdoptedObject('DataVolume', { phase: 'ImportInProgress' }) }),
+    remedies: { 'it is finished': adoptable, removed: unadopted },
+  },
+  AdoptionMismatch: {
+    reach: () => adopts({ object: anAdoptedObject('DataVolume', { size: '12Gi' }) }),
+    remedies: { ...edited('a larger disk', { diskSize: '12Gi' }), removed: unadopted },
+  },
+  AdoptionInUse: {
+    reach: () => adopts({ usedBy: 'VirtualMachine desk' }),
+    remedies: { 'the machine is gone': adoptable },
+  },
+  AdoptionOwned: {
+    reach: () => adopts({ object: anAdoptedObject('DataVolume', { controller: 'VMDiskImage a of crd.pelotech.ot' }) }),
+    remedies: { 'it is released': adoptable },
+  },
+  SourceDiffers: {
+    reach: () => adopts({ object: anAdoptedObject('DataVolume', { filledFrom: FILLED_ELSEWHERE }) }),
+    remedies: {
+      ...edited('the spec is corrected', { url: FILLED_ELSEWHERE.url }),
+      'people accept it': (walk) => walk.annotate({ [ANNOTATIONS.adoptSource]: 'any' }),
+    },
+  },
+  SourceMatches: { reach: () => adopts(), remedies: {} },
+  SourceUnknown: {
+    reach: () =>
+      adopts({
+        object: anAdoptedObject('DataVolume', { filledFrom: { ...FILLED_ELSEWHERE, sourceType: undefined } }),
+      }),
+    remedies: {
+      'refreshed without it': (walk) => unadopted(walk).annotate({ [REFRESH]: 'now' }),
+    },
+  },
+  SourceAccepted: {
+    reach: () =>
+      adopts({ object: anAdoptedObject('DataVolume', { filledFrom: FILLED_ELSEWHERE }) })
+        .annotate({ [ANNOTATIONS.adoptSource]: 'any' })
+        .settle(),
+    remedies: {},
   },
   RetryBackoff: { reach: () => queued().fail(), remedies: { ...waited, ...annotated } },
   Stopping: { reach: () => failed(CDI.failing), remedies: waited },
@@ -410,7 +486,7 @@ describe('the help of a reason', () => {
     remedy(walk)
     walk.settle()
     expect(isWell(walk), walk.stand).toBe(true)
-    if (walk.isGone || ['Synced', 'Referenced'].includes(reason)) return
+    if (walk.isGone || ['Synced', 'Referenced', 'SourceMatches', 'SourceAccepted'].includes(reason)) return
     if (hadCondition) expect(told(walk).conditions).not.toContain(reason)
     else expect(walk.plan().events).not.toContainEqual(expect.objectContaining({ reason }))
   })

@@ -7,6 +7,7 @@ import type {
   VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../../base/time.ts'
+import { isOrphaning } from '../../../cluster/dependents.ts'
 import { attemptOf, downloadsOf, isFinished, NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import { childrenOf, isChildOf } from '../../../cluster/ownership.ts'
 import { lackAfter } from '../../../cluster/quotas.ts'
@@ -18,6 +19,7 @@ import { unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { type Blocked, type Holder, type ImageWorld, isRecorded, type Refusal } from '../world.ts'
+import { adoptedClaim, adoptedSnapshot, disposableOf, type Pending } from './adoption.ts'
 import { finalAttempt, nextAttempt } from './attempts.ts'
 import { refusedByQuota, whatBlocks, whatBlocksSnapshot } from './checks.ts'
 import { draftOf, type ImageDraft } from './draft.ts'
@@ -85,6 +87,10 @@ export const SITUATIONS = {
     phases: ['as before', 'Snapshotting', 'Succeeded'],
   },
   steady: { what: 'its artifact is published: what is no longer needed is removed', phases: ['Succeeded'] },
+  adopting: {
+    what: 'it is to adopt something in place of a download, which is looked at, or refused',
+    phases: ['Queued'],
+  },
   suspended: { what: 'people have suspended it', phases: ['Queued'] },
   rejected: { what: 'CDI rejects its DataVolume', phases: ['Failed'] },
   failed: { what: 'no attempt is left, or none would help', phases: ['Failed'] },
@@ -130,6 +136,7 @@ type Downloaded =
   | { readonly is: 'steady' }
 
 type Waiting =
+  | { readonly is: 'adopting'; readonly pending: Pending }
   | { readonly is: 'suspended' }
   /** `refusal`: undefined if only the status tells of it. */
   | { readonly is: 'rejected'; readonly refusal: Refusal | undefined }
@@ -153,6 +160,7 @@ export function situationOf(world: ImageWorld, now: number): Situation {
   if (ending !== undefined) return { is: slot === undefined ? 'clearing' : 'stopping', draft, ending }
   if (dataVolume !== undefined && !isFinished(dataVolume)) return situationOfDownload(dataVolume, draft)
   if (slot !== undefined) return { is: isStillToDownload(slot, draft) ? 'admitted' : 'freeing', draft }
+  if (isToBeAdopted(draft)) return situationOfAdoption(draft)
   if (isToBePublished(draft)) return situationOfDownloaded(draft)
   if (draft.status.artifact?.revision === draft.target.revision) return { is: 'steady', draft }
   return situationOfWaiting(draft)
@@ -163,7 +171,9 @@ function situationOfDeleted(world: ImageWorld): Deleted {
   const users = world.namespaceTerminating ? [] : world.references.users
   if (users.length > 0) return { is: 'inUse', users }
   const alias = childrenOf(image, dataSource === undefined ? [] : [dataSource])
-  const children = [...alias, ...snapshots, ...dataVolumes]
+  // The garbage collector takes nothing from what has no owner reference.
+  const disposable = isOrphaning(image) ? [] : disposableOf(world)
+  const children = [...alias, ...snapshots, ...dataVolumes, ...disposable]
   return children.length === 0 && slot === undefined ? { is: 'gone' } : { is: 'leaving', children }
 }
 
@@ -188,6 +198,7 @@ function isStillToDownload(slot: Holder, draft: ImageDraft): boolean {
   const { world, target, status } = draft
   const isWanted =
     draft.dataVolume === undefined &&
+    draft.adoption === undefined &&
     !draft.isSuspended &&
     !draft.expiry.isReached &&
     !isUnneeded(draft) &&
@@ -197,20 +208,52 @@ function isStillToDownload(slot: Holder, draft: ImageDraft): boolean {
   return isWanted && (whatBlocks(target, world) ?? refusalInForce(draft)) === undefined
 }
 
+/** Reports whether something takes the place of a download, and is not the artifact yet. */
+function isToBeAdopted(draft: ImageDraft): boolean {
+  return draft.adoption !== undefined && !draft.isSuspended && !draft.expiry.isReached && !hasWantedArtifact(draft)
+}
+
+function situationOfAdoption(draft: ImageDraft): Situation {
+  const { adoption, world, status } = draft
+  if (adoption?.state !== 'adopted') return { is: 'adopting', draft, pending: adoption as Pending }
+  const snapshot = adoptedSnapshot(world, status)
+  if (snapshot === undefined) return situationOfDownloaded(draft)
+  const { snapshotClass, restoreSize, metadata } = snapshot
+  const made = {
+    kind: 'VolumeSnapshot',
+    name: metadata.name,
+    snapshotClass,
+    restoreSize,
+    adoptedUID: metadata.uid,
+  } as const
+  return { is: 'publishing', draft, made }
+}
+
 /** Reports whether the wanted artifact is not made yet, and there is something to make it of. */
 function isToBePublished(draft: ImageDraft): boolean {
   if (draft.expiry.isReached || hasWantedArtifact(draft)) return false
   return draft.dataVolume !== undefined || snapshotOf(draft) !== undefined
 }
 
-function hasWantedArtifact({ status: { artifact }, target }: ImageDraft): boolean {
+function hasWantedArtifact(draft: ImageDraft): boolean {
+  const {
+    status: { artifact },
+    target,
+  } = draft
   if (artifact?.revision !== target.revision) return false
+  // It is used as it is, of whatever class.
+  if (isOfAdoptedSnapshot(draft)) return artifact.publishedAt !== undefined
   if (target.snapshotClass === undefined) return artifact.publishedAt !== undefined
   return artifact.kind === 'VolumeSnapshot' && artifact.snapshotClass === target.snapshotClass
 }
 
+/** Reports whether the artifact is a snapshot that the image has adopted. */
+export function isOfAdoptedSnapshot({ status }: Pick<ImageDraft, 'status'>): boolean {
+  return status.artifact?.kind === 'VolumeSnapshot' && status.artifact.adoptedUID !== undefined
+}
+
 /** What an artifact is made of, and how it is found. */
-export type MadeArtifact = Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'snapshotClass'>
+export type MadeArtifact = Pick<Artifact, 'kind' | 'name' | 'restoreSize' | 'snapshotClass' | 'adoptedUID'>
 
 /** Of an image whose download, or the snapshot of it, is to become its artifact. */
 function situationOfDownloaded(draft: ImageDraft): Situation {
@@ -236,7 +279,9 @@ function situationOfClaim(draft: ImageDraft): Situation {
   const claim = claimOf(draft)
   if (claim !== undefined && hasLostVolume(claim)) return { is: 'volumeLost', draft, claim }
   if (claim === undefined || !isBound(claim)) return { is: 'binding', draft }
-  const made = { kind: 'PersistentVolumeClaim', name: draft.target.volumeName, restoreSize: claim.capacity } as const
+  const { name, uid } = claim.metadata
+  const adoptedUID = draft.adoption === undefined ? undefined : uid
+  const made = { kind: 'PersistentVolumeClaim', name, restoreSize: claim.capacity, adoptedUID } as const
   return { is: 'publishing', draft, made }
 }
 
@@ -263,8 +308,18 @@ function isBound(claim: ClaimView): boolean {
   return claim.phase === 'Bound' && !isTerminating(claim)
 }
 
-/** The claim of the wanted download. */
-export function claimOf({ world: { claims }, dataVolume, target }: ImageDraft): ClaimView | undefined {
+/** The claim of the wanted download, or the one that takes its place. */
+export function claimOf(draft: ImageDraft): ClaimView | undefined {
+  const {
+    world: { claims },
+    dataVolume,
+    target,
+    status,
+  } = draft
+  if (status.adoption?.revision === target.revision) {
+    const adopted = adoptedClaim(draft.world, status)
+    if (adopted !== undefined) return adopted
+  }
   if (dataVolume === undefined) return undefined
   return claims.find((claim) => claim.metadata.name === target.volumeName && isChildOf(claim, dataVolume))
 }
@@ -400,6 +455,8 @@ function stopOf(dataVolume: DataVolumeView, draft: ImageDraft): Stop | undefined
     return { ...cancelled('Unreferenced', message), onlyIf: [unreferenced(world, 'anyone')] }
   }
   if (draft.isSuspended) return cancelled('Suspended', 'suspended')
+  if (draft.adoption !== undefined)
+    return cancelled('SpecChanged', 'an object that is to be adopted takes the place of the download')
   if (verdict.state === 'failed') return failed(verdict)
   if (world.slot === undefined && world.isSlotKnown)
     return cancelled('NotAdmitted', `DataVolume ${name} has no slot in the ledger: the operator stops it`)

@@ -18,6 +18,7 @@ import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, newCondition, reasonOf } from '../../../runtime/summary.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
+import { ADOPTED } from './adoption.ts'
 
 /** The state of an image, in the words that people read. */
 export interface ImageSummary {
@@ -39,13 +40,16 @@ export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undef
 export function withImageSummary(
   status: VMDiskImageStatus,
   summary: ImageSummary,
-  { world, now }: { readonly world: ImageWorld; readonly now: number },
+  moment: { readonly world: ImageWorld; readonly now: number; readonly adopted?: NewCondition | undefined },
 ): VMDiskImageStatus {
+  const { world, now } = moment
   const { phase, reason } = summary
   const message = cutMessage(summary.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
-  const remarks = [packedSource(world), lostArtifact(world, status)].filter((one) => one !== undefined)
+  // Where the spec cannot be used, or the image is deleted, what was adopted stays as it was.
+  const adopted = 'adopted' in moment ? moment.adopted : status.conditions?.find(({ type }) => type === ADOPTED)
+  const remarks = [packedSource(world), lostArtifact(world, status), adopted].filter((one) => one !== undefined)
   const conditions = [...conditionsOf(status, { ...summary, message }, references), ...remarks]
   const before = (status.conditions ?? []).filter(
     ({ type }) => !REMARKS.has(type) || remarks.some((one) => one.type === type),
@@ -66,7 +70,7 @@ export function withImageSummary(
 const SOURCE_WARNING = 'SourceWarning'
 const ARTIFACT_LOST = 'ArtifactLost'
 /** Conditions that are there only while there is something to say. */
-const REMARKS: ReadonlySet<string> = new Set([SOURCE_WARNING, ARTIFACT_LOST])
+const REMARKS: ReadonlySet<string> = new Set([SOURCE_WARNING, ARTIFACT_LOST, ADOPTED])
 /** Endings of what CDI stores as it is, and then calls a disk. It unpacks gzip and xz, but no archives. */
 const PACKED = /\.(zst|zstd|bz2|lz4|lzma|7z|rar|zip|ova|tgz|txz|tar(\.[a-z0-9]+)?)$/i
 
@@ -83,14 +87,18 @@ function packedSource({ spec }: ImageWorld): NewCondition | undefined {
 /** From the loss on until there is an artifact again. */
 function lostArtifact(
   { image: { status: before }, claims }: ImageWorld,
-  { artifact }: VMDiskImageStatus,
+  { artifact, adoption }: VMDiskImageStatus,
 ): NewCondition | undefined {
   if (artifact !== undefined) return undefined
   if (before.artifact === undefined) return before.conditions?.find(({ type }) => type === ARTIFACT_LOST)
   const { kind, name } = before.artifact
   const isThere =
     kind === 'PersistentVolumeClaim' && claims.some((one) => one.metadata.name === name && hasLostVolume(one))
-  const what = isThere ? 'has lost its volume: nothing can be cloned from it' : 'is gone: it is made again'
+  const again =
+    before.artifact.adoptedUID !== undefined && adoption !== undefined
+      ? 'is gone, or is being deleted'
+      : 'is gone: it is made again'
+  const what = isThere ? 'has lost its volume: nothing can be cloned from it' : again
   const message = `${kind} ${name}, from which disks were cloned, ${what}`
   return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
 }
@@ -269,6 +277,7 @@ function warned(remark: string, before: VMDiskImageStatus, after: VMDiskImageSta
 
 /** Reasons that other Events, or the phase itself, already report. */
 const SILENT: ReadonlySet<string> = new Set([
+  'Adopting',
   'Queued',
   'Paused',
   'Starting',

@@ -1,0 +1,355 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import type { AdoptableKind } from '@open-terrain/constructs/operator'
+import { describe, expect, it } from 'vitest'
+import { ADOPTED_NAME, ADOPTED_UID, adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
+import type { AdoptionFacts } from '../adoption-facts.ts'
+import { aDataVolume, CDI, REFRESH } from '../image-objects.fixtures.ts'
+import { ImageWalk } from '../image-walk.fixtures.ts'
+import { aLookup, type ImageWorldOverrides, ONE_USER } from '../image-world.fixtures.ts'
+import type { AdoptableView } from '../world.ts'
+import { planImage } from './plan.ts'
+
+interface Case {
+  readonly kind?: AdoptableKind
+  readonly facts?: Partial<AdoptionFacts>
+  readonly adoptable?: Partial<AdoptableView>
+  readonly spec?: Readonly<Record<string, unknown>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+const WITHOUT_SNAPSHOT = { snapshotClass: undefined }
+
+function walkOf(
+  { kind = 'DataVolume', facts, adoptable, spec, annotations }: Case = {},
+  more: ImageWorldOverrides = {},
+) {
+  return new ImageWalk({
+    metadata: { annotations: { ...adopting(kind), ...annotations } },
+    ...(spec !== undefined && { spec }),
+    adoptable: anAdoptable(kind, { sighted: { facts: someFacts(kind, facts), isFresh: true }, ...adoptable }),
+    ...more,
+  })
+}
+
+const adoptedOf = (walk: ImageWalk) => walk.status.conditions?.find(({ type }) => type === 'Adopted')
+const object = (more: Parameters<typeof anAdoptedObject>[1], kind: AdoptableKind = 'DataVolume') => ({
+  object: anAdoptedObject(kind, more),
+})
+const claim = (more: Parameters<typeof anAdoptedObject>[1]) => ({
+  claim: anAdoptedObject('PersistentVolumeClaim', more),
+})
+const filledFrom = (url: string, checksum?: string) => ({ filledFrom: { sourceType: 'http' as const, url, checksum } })
+const SUM = `sha256:${'a'.repeat(64)}`
+const OTHER_SUM = `sha256:${'b'.repeat(64)}`
+const URL = 'https://images.example/a.qcow2'
+
+describe('adopting', () => {
+  it.each<[string, Case, string, RegExp]>([
+    [
+      'an annotation that names no kind',
+      { annotations: { [ANNOTATIONS.adopt]: 'disk/a' } },
+      'AdoptionInvalid',
+      /must be datavolume\/NAME/,
+    ],
+    [
+      'a cluster where nobody checks',
+      { facts: { fault: { why: 'it is not there', isWrong: true } } },
+      'AdoptionUnchecked',
+      /it is not there/,
+    ],
+    ['what does not exist', { facts: { object: undefined } }, 'AdoptionMissing', /does not exist in namespace team/],
+    ['what is being deleted', { facts: object({ isTerminating: true }) }, 'AdoptionMissing', /is being deleted/],
+    ['a DataVolume without its claim', { facts: { claim: undefined } }, 'AdoptionMissing', /does not exist/],
+    ['a claim without its volume', { facts: claim({ phase: 'Lost' }) }, 'AdoptionMissing', /lost its volume/],
+    [
+      'a DataVolume that another controller has',
+      { facts: object({ controller: 'VMDiskImage kali of crd.pelotech.ot' }) },
+      'AdoptionOwned',
+      /controlled by VMDiskImage kali of crd\.pelotech\.ot.*ot adopt/,
+    ],
+    [
+      'a DataVolume that the older operator deletes by its label',
+      { facts: object({ isLabelled: true }) },
+      'AdoptionOwned',
+      /label owner=kali-1\.0/,
+    ],
+    ['a claim with that label', { facts: claim({ isLabelled: true }) }, 'AdoptionOwned', /PersistentVolumeClaim/],
+    [
+      'the claim of another DataVolume',
+      { facts: claim({ controller: 'DataVolume other of cdi.kubevirt.io', controllerUid: 'other' }) },
+      'AdoptionOwned',
+      /controlled by DataVolume other/,
+    ],
+    [
+      'a claim that has a DataVolume',
+      { kind: 'PersistentVolumeClaim', facts: object({ controller: 'DataVolume a of cdi' }, 'PersistentVolumeClaim') },
+      'AdoptionOwned',
+      /to datavolume\//,
+    ],
+    [
+      'a DataVolume that downloads',
+      { facts: object({ phase: 'ImportInProgress' }) },
+      'AdoptionUnfinished',
+      /not Succeeded/,
+    ],
+    ['a claim that is not bound', { facts: claim({ phase: 'Pending' }) }, 'AdoptionUnfinished', /not Bound/],
+    ['a claim that CDI fills', { facts: claim({ filler: 'Running' }) }, 'AdoptionUnfinished', /fills/],
+    [
+      'a snapshot that is not ready',
+      { kind: 'VolumeSnapshot', facts: object({ isReady: false }, 'VolumeSnapshot') },
+      'AdoptionUnfinished',
+      /readyToUse/,
+    ],
+    ['the disk of a machine', { facts: { usedBy: 'VirtualMachine desk' } }, 'AdoptionInUse', /VirtualMachine desk/],
+    ['what another image has', { adoptable: { otherAdopter: 'other' } }, 'AdoptionInUse', /VMDiskImage other/],
+    [
+      'a larger disk',
+      { facts: object({ size: '11Gi' }) },
+      'AdoptionMismatch',
+      /11Gi, which is larger than diskSize 10Gi/,
+    ],
+    [
+      'a much larger claim',
+      { kind: 'PersistentVolumeClaim', facts: object({ size: '12Gi' }, 'PersistentVolumeClaim') },
+      'AdoptionMismatch',
+      /larger/,
+    ],
+    ['another storage class', { facts: claim({ storageClass: 'slow' }) }, 'AdoptionMismatch', /slow, not of fast/],
+    [
+      'another source',
+      { facts: object(filledFrom('https://images.example/b.qcow2?X-Amz-Signature=secret')) },
+      'SourceDiffers',
+      /b\.qcow2.*the spec says http https:\/\/images\.example\/a\.qcow2/,
+    ],
+    [
+      'another checksum',
+      { facts: object(filledFrom(URL, OTHER_SUM)), spec: { checksum: SUM } },
+      'SourceDiffers',
+      /adopt-source/,
+    ],
+  ])('refuses %s, and downloads nothing', (_what, given, reason, message) => {
+    const walk = walkOf(given).settle()
+    expect(walk.stand).toBe(`Queued/${reason}`)
+    expect(adoptedOf(walk)).toMatchObject({ status: 'False', reason, message: expect.stringMatching(message) })
+    expect(adoptedOf(walk)?.message).not.toContain('secret')
+    expect(walk.status).toMatchObject({ message: adoptedOf(walk)?.message })
+    expect([walk.plan().start, walk.status.artifact, walk.status.ticket]).toEqual([undefined, undefined, undefined])
+    expect(walk.condition('Stalled')).toBe(reason === 'AdoptionUnfinished' ? 'False' : 'True')
+  })
+
+  it.each<[string, Case, string, RegExp]>([
+    ['the source in the spec', {}, 'SourceMatches', /Succeeded, 10Gi, and was filled from the source in the spec$/],
+    [
+      'the source and the checksum',
+      { facts: object(filledFrom(URL, SUM)), spec: { checksum: SUM } },
+      'SourceMatches',
+      /with its checksum/,
+    ],
+    [
+      'a source without the checksum',
+      { spec: { checksum: SUM } },
+      'SourceUnknown',
+      /nothing proves that it has the checksum/,
+    ],
+    [
+      'no source that an image has',
+      { facts: object({ filledFrom: { sourceType: undefined, url: undefined, checksum: undefined } }) },
+      'SourceUnknown',
+      /nothing says which source/,
+    ],
+    ['a claim', { kind: 'PersistentVolumeClaim' }, 'SourceUnknown', /is Bound, 10Gi; nothing says/],
+    ['a snapshot', { kind: 'VolumeSnapshot' }, 'SourceUnknown', /is readyToUse/],
+    [
+      'another source that people accept',
+      { facts: object(filledFrom('https://images.example/b')), annotations: { [ANNOTATIONS.adoptSource]: 'any' } },
+      'SourceAccepted',
+      /another source/,
+    ],
+    [
+      'room for the file system',
+      { kind: 'PersistentVolumeClaim', facts: object({ size: '11Gi' }, 'PersistentVolumeClaim') },
+      'SourceUnknown',
+      /11Gi/,
+    ],
+  ])('says of what it takes that it has %s', (_what, given, reason, message) => {
+    const walk = walkOf(given).settle()
+    expect(adoptedOf(walk)).toMatchObject({ status: 'True', reason, message: expect.stringMatching(message) })
+  })
+
+  it('publishes a claim as it is, without a slot, a download or an owner reference', () => {
+    const walk = walkOf({ spec: WITHOUT_SNAPSHOT }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    const artifact = {
+      kind: 'PersistentVolumeClaim',
+      name: ADOPTED_NAME,
+      adoptedUID: ADOPTED_UID,
+      storageClass: 'fast',
+    }
+    expect(walk.status.artifact).toMatchObject(artifact)
+    expect(walk.status.adoption).toMatchObject({ object: `datavolume/${ADOPTED_NAME}`, uid: ADOPTED_UID })
+    expect(walk.world.dataSource?.spec).toEqual({ source: { pvc: { namespace: 'team', name: ADOPTED_NAME } } })
+    expect(walk.log.filter((line) => /claim|DataVolume/.test(line))).toEqual([])
+    expect(walk.status.attempts).toBeUndefined()
+  })
+
+  it('has a snapshot taken of a claim, as after a download', () => {
+    const walk = walkOf().settle()
+    expect(walk.world.snapshots.map(({ claimName }) => claimName)).toEqual([ADOPTED_NAME])
+    walk.snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.artifact).toMatchObject({ kind: 'VolumeSnapshot', name: walk.childName })
+    expect(walk.status.artifact?.adoptedUID).toBeUndefined()
+  })
+
+  it('uses a snapshot as it is, of whatever class', () => {
+    const walk = walkOf({ kind: 'VolumeSnapshot', spec: { snapshotClass: 'other' } }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.artifact).toMatchObject({ name: ADOPTED_NAME, snapshotClass: 'snap', adoptedUID: ADOPTED_UID })
+    expect(walk.world.snapshots).toEqual([])
+  })
+
+  it('takes nothing that it has judged in another version', () => {
+    const walk = walkOf({ adoptable: { sighted: { facts: someFacts('DataVolume'), isFresh: false } } }).settle()
+    expect(walk.stand).toBe('Queued/Adopting')
+    expect(walk.plan().adopts).toEqual({ kind: 'DataVolume', name: ADOPTED_NAME })
+  })
+
+  it('takes nothing more that was asked for while nobody checked', () => {
+    const walk = walkOf({ facts: { fault: { why: 'it is not there', isWrong: true } } }).settle()
+    const checked = anAdoptable('DataVolume')
+    walk.set({ adoptable: checked }).settle()
+    expect(walk.stand).toBe('Queued/AdoptionUnchecked')
+    walk.annotate({ [ANNOTATIONS.adopt]: `dv/${ADOPTED_NAME}` }).settle()
+    expect(walk.stand).toBe('Snapshotting/Snapshotting')
+  })
+
+  it('ends where it would without a restart: the status is enough, whatever was read', () => {
+    const walk = walkOf().settle()
+    walk.set({ adoptable: anAdoptable('DataVolume', { sighted: undefined }) }).settle()
+    walk.snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(adoptedOf(walk)).toMatchObject({ status: 'True', reason: 'SourceMatches' })
+  })
+
+  it('stops a download of the revision, which it does not need any more', () => {
+    const walk = new ImageWalk().settle().admit().report(CDI.running)
+    walk
+      .set({ adoptable: anAdoptable('DataVolume') })
+      .annotate(adopting('DataVolume'))
+      .settle()
+    expect(walk.world.dataVolumes[0]?.metadata.deletionTimestamp).toBeDefined()
+    walk.importersGone().release()
+    expect(walk.stand).toBe('Snapshotting/Snapshotting')
+  })
+
+  it('leaves an image alone that has its artifact', () => {
+    const walk = new ImageWalk().publish()
+    const { artifact } = walk.status
+    walk
+      .set({ adoptable: anAdoptable('DataVolume') })
+      .annotate(adopting('DataVolume'))
+      .settle()
+    expect(walk.status.artifact).toEqual(artifact)
+    expect(walk.stand).toBe('Succeeded/Synced')
+  })
+
+  it('downloads the next revision, and keeps what it has adopted', () => {
+    const walk = walkOf({ spec: WITHOUT_SNAPSHOT })
+      .settle()
+      .annotate({ [REFRESH]: 'now' })
+      .settle()
+    expect(walk.stand).toBe('Queued/Queued')
+    expect(walk.condition('Ready')).toBe('True')
+    walk.admit().report(CDI.running).succeed().after(3_600_000)
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.artifact?.name).toBe(walk.childName)
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+    expect(adoptedOf(walk)).toBeUndefined()
+  })
+
+  it('keeps the artifact when the annotation goes, and downloads when that is lost then', () => {
+    const walk = walkOf({ spec: WITHOUT_SNAPSHOT }).settle()
+    const { metadata } = walk.subject
+    walk.change({ metadata: { ...metadata, annotations: {} } }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    walk.set({ adoptable: undefined }).settle()
+    expect(walk.stand).toBe('Queued/Queued')
+  })
+
+  it('downloads nothing when what it has adopted is lost', () => {
+    const walk = walkOf({ spec: WITHOUT_SNAPSHOT }).settle()
+    const gone = someFacts('DataVolume', { object: undefined, claim: undefined })
+    const sighted = { facts: gone, isFresh: true }
+    const nothing = { dataVolume: undefined, claim: undefined, sighted }
+    walk.set({ adoptable: anAdoptable('DataVolume', nothing) })
+    const absent = expect.objectContaining({ name: ADOPTED_NAME, uid: ADOPTED_UID })
+    expect(walk.plan().onlyIf).toEqual([{ absent: [absent], whose: "anybody's" }])
+    walk.settle()
+    expect([walk.stand, walk.condition('Ready'), walk.condition('ArtifactLost')]).toEqual([
+      'Queued/AdoptionMissing',
+      'False',
+      'True',
+    ])
+  })
+
+  it('waits for a slot of nobody while it is suspended', () => {
+    expect(walkOf({ spec: { suspend: true } }).settle().stand).toBe('Queued/Suspended')
+  })
+
+  const kinds: readonly AdoptableKind[] = ['DataVolume', 'PersistentVolumeClaim', 'VolumeSnapshot']
+
+  it.each(kinds)('leaves a %s when the image is deleted, unless the spec says Delete', (kind) => {
+    for (const reclaimPolicy of [undefined, 'Retain', 'Delete']) {
+      const walk = walkOf({ kind, spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy } }).settle()
+      walk.markDeleted().settle()
+      expect(walk.isGone).toBe(true)
+      const deleted = walk.log.filter((line) => line.startsWith('delete') && line.endsWith(ADOPTED_NAME))
+      expect(deleted).toEqual(reclaimPolicy === 'Delete' ? [`delete ${kind} ${ADOPTED_NAME}`] : [])
+    }
+  })
+
+  it.each<[string, (walk: ImageWalk) => ImageWalk]>([
+    ['another controller has it', (walk) => walk.set({ adoptable: controlledElsewhere() })],
+    ['another image has it too', (walk) => walk.set({ adoptable: anAdoptable('DataVolume', { otherAdopter: 'b' }) })],
+    ['its author does not adopt it any more', (walk) => walk.annotate({ [ANNOTATIONS.adopt]: 'dv/other' })],
+  ])('deletes nothing, even with Delete, if %s', (_why, change) => {
+    const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }).settle()
+    change(walk).markDeleted().settle()
+    expect(walk.log.filter((line) => line.endsWith(ADOPTED_NAME))).toEqual([])
+    expect(walk.isGone).toBe(true)
+  })
+
+  it('deletes it with Delete when the next revision has been there for a while', () => {
+    const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }, { references: ONE_USER }).settle()
+    walk
+      .annotate({ [REFRESH]: 'now' })
+      .settle()
+      .admit()
+      .report(CDI.running)
+      .succeed()
+    expect(walk.log.some((line) => line.endsWith(ADOPTED_NAME))).toBe(false)
+    walk.after(3_600_000)
+    expect(walk.log).toContain(`delete DataVolume ${ADOPTED_NAME}`)
+  })
+
+  it('needs no Secret, no class and no CDI', () => {
+    const lookup = aLookup({ secret: 'missing', hasStorageClass: false })
+    expect(walkOf({ spec: WITHOUT_SNAPSHOT }, { lookup }).settle().stand).toBe('Succeeded/Synced')
+  })
+
+  it('writes nothing more where an earlier CRD drops its record', () => {
+    const walk = walkOf({ facts: { usedBy: 'VirtualMachine desk' } }).settle()
+    const { adoption: _dropped, ...status } = walk.status
+    walk.change({ status })
+    const plan = planImage(walk.world, walk.now)
+    expect(plan.status).toEqual(status)
+  })
+})
+
+function controlledElsewhere(): AdoptableView {
+  const adoptable = anAdoptable('DataVolume')
+  const owner = { apiVersion: 'crd.pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'kali', uid: 'old' }
+  const dataVolume = adoptable.dataVolume ?? aDataVolume()
+  const metadata = { ...dataVolume.metadata, ownerReferences: [{ ...owner, controller: true }] }
+  return { ...adoptable, dataVolume: { ...dataVolume, metadata } }
+}
