@@ -115,6 +115,8 @@ async function restored(
 
 function endOf({ phase, message = '' }: Partial<WorkspaceSnapshotRestore> = {}): Omit<LabOutcome, 'name'> | undefined {
   if (phase === 'Succeeded') return { result: 'done', text: `is restored: ${message}`, message }
+  if (phase === 'WaitForFirstConsumer')
+    return { result: 'done', text: `is restored, and not whole yet: ${message}`, message }
   if (phase === 'Refused' || phase === 'Failed') return { result: 'failed', text: `has failed: ${message}`, message }
   return undefined
 }

@@ -61,13 +61,24 @@ export async function planFreshMachine(
   }
   if (!children.has(idOfPlanned(machineOf(vm))) && status.phase !== 'Ready')
     remarks.push(`VirtualMachine ${keyOf(vm.metadata)} is ${status.phase}: ${status.message}`)
-  return { objects: [...children.values()].filter((one) => one !== root), remarks }
+  const isMade = (one: KubeObject) => one !== root && !(isOnRestoredDisk(present) && isRootOf(vm, status, one))
+  return { objects: [...children.values()].filter(isMade), remarks }
 }
 
 /** Returns what the status says of the root disk that the machine starts from. */
 function rootKnownOf(present: Present | undefined): MachineView['status'] {
   const { clone } = ((present?.live ?? {}) as Partial<MachineView>).status ?? {}
   return clone === undefined ? {} : { clone }
+}
+
+/** Such a machine gets no other disk, also where nothing is left of the one before. */
+function isOnRestoredDisk(present: Present | undefined): boolean {
+  const { status } = (present?.live ?? {}) as Partial<MachineView>
+  return status?.restoredClaim !== undefined
+}
+
+function isRootOf({ metadata }: MachineView, { clone }: MachineView['status'], { kind, metadata: of }: KubeObject) {
+  return kind === 'DataVolume' && of.namespace === metadata.namespace && of.name === clone?.name
 }
 
 function machineOf({ metadata: { namespace, name } }: MachineView): KubeObject {

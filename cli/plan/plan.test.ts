@@ -281,4 +281,23 @@ describe('ot plan --diff', () => {
     expect(bench.printed).not.toMatch(/^created +DataVolume lab-1/m)
     expect(bench.printed).not.toMatch(/^changed +VirtualMachine lab-1\/kali/m)
   })
+
+  it('makes no root disk for a machine that was restored to a claim of its own', async () => {
+    const resources = { cpu: 1, memory: '1Gi' }
+    const vms = [{ name: 'kali', backingVMDiskImage: 'kali', interfaces: [{ network: 'inside' }], resources }]
+    const lab = live({ networks, vms })
+    bench.client.put(lab)
+    const assumptions = { policy: POLICY_DEFAULTS, now: 0, images: new Map() }
+    const planned = planFreshLab(lab, assumptions, { live: lab, children: [] }).objects
+    const machine = planned.find(({ kind }) => kind === 'VirtualMachine') as KubeObject
+    const stored = { ...machine, metadata: { ...machine.metadata, uid: 'vm-uid', generation: 1 } }
+    bench.client.put({ ...stored, status: { clone: { name: 'kali-root' } } } as KubeObject)
+    await diff({ networks, vms })
+    expect(bench.printed).toMatch(/^created +DataVolume lab-1\/kali-root/m)
+    const before = bench.printed.length
+    const status = { clone: { name: 'kali-root' }, restoredClaim: 'restore-1-rootdisk' }
+    bench.client.put({ ...stored, status } as KubeObject)
+    await diff({ networks, vms })
+    expect(bench.printed.slice(before)).not.toMatch(/^created +DataVolume lab-1\/kali-root/m)
+  })
 })

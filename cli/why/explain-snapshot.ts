@@ -57,7 +57,14 @@ async function restoreLinks(point: WorkspaceSnapshotObject, { reader }: Telling)
   const { restore } = point.status ?? {}
   if (restore === undefined || restore.phase === 'Succeeded') return []
   const { namespace = '', name } = point.metadata
-  const reason = { InProgress: 'Restoring', Failed: 'RestoreFailed', Refused: 'RestoreRefused' }[restore.phase]
+  const reason = (
+    {
+      InProgress: 'Restoring',
+      WaitForFirstConsumer: 'WaitForFirstConsumer',
+      Failed: 'RestoreFailed',
+      Refused: 'RestoreRefused',
+    } as const
+  )[restore.phase]
   const open = (restore.members ?? []).filter(({ phase }) => phase !== 'Succeeded')
   const objects = await Promise.all(
     open.slice(0, MEMBERS_MAX).map(async (member): Promise<readonly StoryLink[]> => {

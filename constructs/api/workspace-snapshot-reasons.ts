@@ -72,9 +72,23 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Event: a restore has ended. */
   Restored: {
     meaning:
-      'Every machine of the point in time starts from its restored disk, and every volume has its restored claim.',
+      'Every machine of the point in time starts from its restored disk, and every volume has its restored claim. All of these are bound.',
+    remedy: 'No action needed. Switch the workspace on again.',
+  },
+  /** Event: a restore has ended, and something has no data yet. */
+  WaitForFirstConsumer: {
+    meaning:
+      'The machines and volumes have their restored claims, and the storage copies the data of those that the message names only when a guest or pod first uses them. Until then it is in the WorkspaceSnapshot alone.',
     remedy:
-      'No action needed. Switch the workspace on again before you delete the WorkspaceSnapshot: where storage waits for the first guest, a disk gets its data only then.',
+      'Switch the workspace on, and start every machine once. Do not delete the WorkspaceSnapshot before status.restore.phase is Succeeded.',
+    isOffer: true,
+  },
+  /** Somebody deletes what a restored claim needs. */
+  DeletionBlocked: {
+    meaning:
+      'Somebody has deleted the WorkspaceSnapshot while restored claims have not got their data from it. It stays until they have, and is then gone.',
+    remedy:
+      'Switch the workspace on, and start every machine once. If nobody needs that data, delete the claims that the message names.',
   },
   /** Event: a restore was not begun. */
   RestoreRefused: {

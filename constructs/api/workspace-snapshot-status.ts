@@ -66,11 +66,16 @@ const member = z
   })
   .describe('One machine or volume of the workspace.')
 
-/** No member or volume of a restore is Pending or InProgress any more once it has succeeded or failed. */
+/** Claims that the status remembers. A restore of more is told without the rest. */
+export const UNFILLED_MAX = 1_000
+
+/** No member or volume of a restore is Pending or InProgress any more in any other phase than InProgress. */
 export const SNAPSHOT_RESTORE_PHASES = {
   /** Claims are filled for the volumes, or KubeVirt restores the machines. */
   InProgress: 'InProgress',
-  /** Every machine of it has its disks of then, and every volume its claim. */
+  /** As Succeeded, but for claims that get their data only when something first uses them. */
+  WaitForFirstConsumer: 'WaitForFirstConsumer',
+  /** Every machine of it has its disks of then, and every volume its claim, and all of them are bound. */
   Succeeded: 'Succeeded',
   /** At least one machine or volume was not restored, and no other one is under way. */
   Failed: 'Failed',
@@ -105,7 +110,9 @@ const restoredVolume = z
 
 const restore = z
   .object({
-    phase: z.enum(SNAPSHOT_RESTORE_PHASES).describe('Current phase: InProgress, Succeeded, Failed or Refused.'),
+    phase: z
+      .enum(SNAPSHOT_RESTORE_PHASES)
+      .describe('Current phase: InProgress, WaitForFirstConsumer, Succeeded, Failed or Refused.'),
     request: maybeText(16, 'Fingerprint of the value that asked for it.'),
     message: z.string().max(4096).describe('What is replaced, how far it is, or why it was refused.'),
     startTime: dateTime('When it was accepted or refused.'),
@@ -135,6 +142,15 @@ const restore = z
       )
       .optional(),
     switchTime: dateTime('When the volumes were seen to be switched.').optional(),
+    unfilled: z
+      .array(z.string().max(253).describe('Name of a claim, in this namespace.'))
+      .max(UNFILLED_MAX)
+      .meta({
+        description:
+          'Restored claims that are not bound. They get their data from the snapshots only when something first uses them: until then it is in this point in time alone.',
+        'x-kubernetes-list-type': 'set',
+      })
+      .optional(),
   })
   .describe('The last restore that was asked for.')
 

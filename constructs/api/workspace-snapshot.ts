@@ -14,6 +14,7 @@ export {
   type RestoredMember,
   type RestoredVolumeState,
   SNAPSHOT_MESSAGE_MAX,
+  UNFILLED_MAX,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,
   type WorkspaceSnapshotMember,

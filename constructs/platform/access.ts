@@ -66,7 +66,12 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     ['workspaces'],
     [...READ, 'patch', 'delete', 'manage'],
   ),
-  grant('reads the WorkspaceSnapshots that people create', OURS, ['workspacesnapshots'], CACHE),
+  grant(
+    'reads the WorkspaceSnapshots that people create, and sets a finalizer on those that restored claims still get their data from',
+    OURS,
+    ['workspacesnapshots'],
+    [...CACHE, 'patch'],
+  ),
   grant(
     'writes the status of our kinds',
     OURS,

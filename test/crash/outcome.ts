@@ -158,6 +158,8 @@ const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
   [/(?<=(demo-app|ansible)-)[0-9a-z]{6,10}-[0-9a-z]{5}\b/g, '<pod>'],
   // Jobs that play roles are named after a hash over the uid of the disk or of the start.
   [/(?<=-(?:build|deploy)-)[0-9a-f]{8}(?:-[0-9a-z]{5})?\b/g, '<play>'],
+  // The snapshots and restores of a point in time.
+  [/(?<=before-exam-[a-z0-9-]*-)[0-9a-f]{8}\b/g, '<point>'],
   // The names of bridges and networks are a hash over the uid of the workspace.
   [/\bot[0-9a-z]{13}\b/g, '<bridge>'],
   [/(?<=-pod-)[0-9a-f]{8}\b/g, '<hash>'],

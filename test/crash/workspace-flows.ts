@@ -3,6 +3,7 @@ import { SHARED_LABEL } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { SECRET } from '../../operator/kube/resource-types.ts'
 import { WORKSPACE } from '../harness/kinds.ts'
+import { WorkspaceSnapshots } from '../harness/workspace-snapshots.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
 import { SNAPSHOTS, STORAGE } from '../harness/world.ts'
 import { type Flow, LOCAL_VOLUMES, QUICK, success } from './flows.ts'
@@ -47,6 +48,9 @@ const statusWrites = (...reasons: string[]) => reasons.map((reason) => `${STATUS
 /** Two for each network, and one for the container cluster whose default route leads through a network. */
 const NETWORKS = 13
 const times = (count: number, write: string) => Array<string>(count).fill(write)
+
+const POINT = 'before-exam'
+const POINT_STATUS = 'update workspacesnapshots/status'
 
 /** The Workspace of a play. */
 class PlayedWorkspace {
@@ -147,6 +151,28 @@ class PlayedWorkspace {
       await this.#workspaces.until(this.name, 'off', ({ status }) => {
         return status?.phase === 'Ready' && status.reason === 'Expired'
       })
+  }
+
+  /** A point in time is taken, and then the workspace is switched off. */
+  async takePoint(): Promise<void> {
+    const points = new WorkspaceSnapshots(this.#play.world, this.name)
+    await points.create(POINT)
+    await points.untilStand(POINT, 'Succeeded', 'Taken')
+    await this.#workspaces.patch(this.name, { powerState: 'Halted' })
+    await this.#workspaces.untilReason(this.name, 'Halted')
+    await this.#play.untilQuiet()
+  }
+
+  /** Its machine and its volumes are put back to that point in time. */
+  async restore(): Promise<void> {
+    const { world } = this.#play
+    const points = new WorkspaceSnapshots(world, this.name)
+    await points.restore(POINT, 'now', null)
+    await points.untilRestored(POINT, 'Succeeded', 'have their restored claims')
+    await this.#play.until('no machine is being restored', () => {
+      const machines = this.#play.of(world.mirror.kubevirtMachines)
+      return machines.every(({ status }) => status?.restoreInProgress === undefined)
+    })
   }
 
   async delete(): Promise<void> {
@@ -253,4 +279,32 @@ const end = summary('a workspace that is deleted at its end', (workspace) => wor
 
 const deletion = summary('deletion of a workspace', (workspace) => workspace.delete(), REMOVAL)
 
-export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, roles, deletion, halt, end]
+/** Volumes are claims of a storage class, which can be snapshotted. */
+const { localVolumeRoot: _folders, ...policyOfClaims } = USUAL.policy
+const VOLUMES = DEPLOYED.volumes.length
+
+const restore: Flow = {
+  ...summary('a workspace that is restored to a point in time', (workspace) => workspace.restore(), [
+    POINT_STATUS,
+    ...times(VOLUMES, 'create persistentvolumeclaims'),
+    POINT_STATUS,
+    // They are given to the workspace, and it is told of them.
+    ...times(VOLUMES, 'patch persistentvolumeclaims'),
+    'patch workspaces',
+    POINT_STATUS,
+    ...times(2, 'patch deployments'),
+    'create virtualmachinerestores',
+    POINT_STATUS,
+    'delete virtualmachinerestores',
+  ]),
+  policy: policyOfClaims,
+  prepare: async (play) => {
+    const workspace = new PlayedWorkspace(play)
+    await play.world.createStorageClass('usual', { 'storageclass.kubernetes.io/is-default-class': 'true' })
+    await workspace.standUp()
+    await workspace.takePoint()
+  },
+  reporting: [...USUAL.reporting, POINT_STATUS],
+}
+
+export const WORKSPACE_FLOWS: readonly Flow[] = [creation, change, sharing, roles, deletion, halt, end, restore]

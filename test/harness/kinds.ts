@@ -58,7 +58,7 @@ export interface WorkspaceSnapshot extends KubeObject {
 /** KubeVirt's VirtualMachine. */
 export interface KubeVirtMachine extends KubeObject {
   readonly spec: object
-  readonly status?: { readonly printableStatus?: string }
+  readonly status?: { readonly printableStatus?: string; readonly restoreInProgress?: string }
 }
 
 /** KubeVirt's VirtualMachineInstance. */

@@ -46,6 +46,7 @@ export const RUNS: Runs = {
   workspacesRestoredCalm: 5,
   workspacesPoints: 10,
   workspacesPointsCalm: 10,
+  workspacesPointsRestored: 10,
   workspacesPointsRestoredCalm: 5,
   workspacesReset: 10,
   workspacesResetCalm: 10,

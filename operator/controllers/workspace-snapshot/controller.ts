@@ -1,5 +1,11 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Policy, quietReasons, WORKSPACE_SNAPSHOT_REASON_HELP, workspace } from '@open-terrain/constructs/operator'
+import {
+  FINALIZERS,
+  type Policy,
+  quietReasons,
+  WORKSPACE_SNAPSHOT_REASON_HELP,
+  workspace,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
@@ -52,6 +58,7 @@ export class WorkspaceSnapshotController extends ObjectController<
         { type: workspace, propagationPolicy: 'Background' },
       ],
       areChildrenApart: true,
+      finalizer: FINALIZERS.workspaceSnapshot,
       store: caches.snapshots,
       listen: (queue) => [...listenForTriggers(caches, queue), onPolicyChange(() => queueWaiting(caches, queue))],
       gauges: phases,
@@ -75,8 +82,8 @@ function isWaiting({ status }: WorkspaceSnapshotView): boolean {
 }
 
 /** What is said of a restore that has failed may have to be corrected. */
-function isRestored({ status }: WorkspaceSnapshotView): boolean {
-  return status.restore?.phase === 'InProgress' || status.restore?.phase === 'Failed'
+function isRestored({ status: { restore } }: WorkspaceSnapshotView): boolean {
+  return restore?.phase === 'InProgress' || restore?.phase === 'Failed' || restore?.unfilled !== undefined
 }
 
 function queueWaiting({ snapshots }: WorkspaceSnapshotCaches, queue: WorkQueue): void {

@@ -152,6 +152,31 @@ describe('what a restore is decided from', () => {
     expect(restoreIn({ kubevirt }).targets['vm']?.kubevirt?.volumes).toEqual(['loot'])
   })
 
+  it('says of each machine which of its claims are not bound, or were not seen, and of those in the status what they are', () => {
+    const claims = ['bound', 'waits', 'unseen']
+    const volumes = claims.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } }))
+    const kubevirt = {
+      spec: { template: { spec: { volumes: [...volumes, { name: 'root', dataVolume: { name: 'dv' } }] } } },
+    }
+    const named = (name: string, phase: string) => ({
+      ...CLAIM,
+      metadata: { ...CLAIM.metadata, name },
+      status: { phase },
+    })
+    const restore = {
+      phase: 'WaitForFirstConsumer',
+      message: '',
+      startTime: '',
+      unfilled: ['waits', 'unseen'],
+    }
+    const point = { ...POINT, status: { ...POINT.status, restore } } as unknown as WorkspaceSnapshotView
+    const seen = restoreIn({ kubevirt, point, claims: [named('bound', 'Bound'), named('waits', 'Pending')] })
+    expect(seen.targets['vm']?.kubevirt?.unbound).toEqual(['waits', 'unseen'])
+    expect(Object.values(seen.claims).map(({ object, phase }) => [object.metadata.name, phase])).toEqual([
+      ['waits', 'Pending'],
+    ])
+  })
+
   it.each<[string, Partial<LabMachine>, isReplaced: boolean, isResetAsked: boolean]>([
     ['nobody asks', {}, false, false],
     ['a replacement waits for an old disk', { status: { conditions: [REPLACING] } }, true, false],

@@ -120,8 +120,19 @@ function targetsOf(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): Re
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
     const kubevirt = { object: found, isOff, restoreInProgress, lastRestore, rootClaim }
     const claims = claimsIn(found)
+    const isBound = (claim: string) => caches.cluster.claims.get(keyOf({ namespace, name: claim }))?.phase === 'Bound'
     const ofIt = volumes.filter(([, { claim, others }]) => [claim, ...others].some((one) => claims.includes(one)))
-    return [name, { ...replaced, kubevirt: { ...kubevirt, volumes: ofIt.map(([volume]) => volume) } }]
+    return [
+      name,
+      {
+        ...replaced,
+        kubevirt: {
+          ...kubevirt,
+          volumes: ofIt.map(([volume]) => volume),
+          unbound: claims.filter((one) => !isBound(one)),
+        },
+      },
+    ]
   })
   return Object.fromEntries(targets)
 }
@@ -220,7 +231,9 @@ function claimsOf(
   { cluster }: WorkspaceSnapshotCaches,
 ): Record<string, FoundClaim> {
   const { namespace = '' } = snapshot.metadata
-  const entries = (snapshot.status.restore?.volumes ?? []).flatMap(({ claim: name }): [string, FoundClaim][] => {
+  const { volumes = [], unfilled = [] } = snapshot.status.restore ?? {}
+  const names = new Set([...volumes.map(({ claim }) => claim), ...unfilled])
+  const entries = [...names].flatMap((name): [string, FoundClaim][] => {
     const object = cluster.claims.get(keyOf({ namespace, name }))
     if (object === undefined) return []
     const { phase, storageClass = '' } = object

@@ -1,5 +1,5 @@
 import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
-import { parseWorkspaceSnapshotSpec, volumeClaimsIn } from '@open-terrain/constructs/operator'
+import { FINALIZERS, parseWorkspaceSnapshotSpec, volumeClaimsIn } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Touch } from '../../runtime/plan.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
@@ -38,7 +38,7 @@ function targetNamed(name: string): RestoreTarget {
   return {
     isReplaced: false,
     isResetAsked: false,
-    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '', volumes: [] },
+    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '', volumes: [], unbound: [] },
   }
 }
 
@@ -109,9 +109,10 @@ export class SnapshotWalk {
 
   /** Carries out one plan: the status, then children and removals, up to `writes` writes in total. Returns the number of writes. */
   step(writes = Number.POSITIVE_INFINITY): number {
-    const { status, apply, applyIf = [], remove, touch = [], events } = this.plan()
+    const { status, apply, applyIf = [], remove, touch = [], events, finalizer } = this.plan()
     const isDue = snapshotThrottleOf(this.snapshot.status, status).isStatusDue
     const work = [
+      ...(finalizer === 'keep' ? [] : [() => this.#hold(finalizer)]),
       ...(isDue ? [() => this.#write(status, events)] : []),
       ...[...apply, ...applyIf.map(({ wanted }) => wanted)].map((child) => () => this.#create(child)),
       ...touch.map((one) => () => this.#touch(one)),
@@ -123,6 +124,19 @@ export class SnapshotWalk {
     ].slice(0, writes)
     for (const one of work) one()
     return work.length
+  }
+
+  #hold(finalizer: 'add' | 'release'): void {
+    this.writes.push(`${finalizer} finalizer`)
+    const { metadata } = this.snapshot
+    const finalizers = finalizer === 'add' ? [FINALIZERS.workspaceSnapshot] : []
+    this.snapshot = { ...this.snapshot, metadata: { ...metadata, finalizers } }
+  }
+
+  /** Somebody deletes the WorkspaceSnapshot. */
+  delete(): void {
+    const { metadata } = this.snapshot
+    this.snapshot = { ...this.snapshot, metadata: { ...metadata, deletionTimestamp: '2026-01-31T13:00:00Z' } }
   }
 
   #write(status: WorkspaceSnapshotView['status'], events: WorkspaceSnapshotPlan['events']): void {

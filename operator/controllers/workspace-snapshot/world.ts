@@ -64,6 +64,8 @@ export interface RestoreTarget {
         readonly rootClaim: string
         /** Names of the volumes of the workspace that are disks of it: KubeVirt restores them with it. */
         readonly volumes: readonly string[]
+        /** Names of the claims in its spec that are not bound, or were not seen. Those of DataVolumes are not among them. */
+        readonly unbound: readonly string[]
       }
     | undefined
 }
@@ -132,7 +134,7 @@ export interface RestoreWorld {
   readonly lab: RestoreLab | undefined
   /** The volumes of the workspace, by name. */
   readonly volumes: Readonly<Record<string, RestoreVolume>>
-  /** By name: those in `status.restore.volumes` that exist. */
+  /** By name: those in `status.restore.volumes` and `status.restore.unfilled` that exist. */
   readonly claims: Readonly<Record<string, FoundClaim>>
   /** Time of the API server, in milliseconds since the epoch; undefined: not known. */
   readonly serverNow: number | undefined

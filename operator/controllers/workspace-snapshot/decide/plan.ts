@@ -1,9 +1,11 @@
 import {
+  FINALIZERS,
   problemsText,
   renderMemberSnapshot,
   type WorkspaceSnapshotMember,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
+import { firstFew } from '../../../base/messages.ts'
 import { unusableReason } from '../../../cluster/own-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
@@ -18,8 +20,9 @@ import {
   snapshotSummary,
   type WorkspaceSnapshotSummary,
 } from './status.ts'
+import { unfilledIn } from './unfilled-claims.ts'
 
-/** What to do about one WorkspaceSnapshot, as printable data. Nothing is removed: the garbage collector deletes its snapshots with it. */
+/** What to do about one WorkspaceSnapshot, as printable data. The garbage collector deletes its snapshots with it. */
 export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
 
 /**
@@ -32,10 +35,32 @@ export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSna
 export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {
   const { snapshot } = world
   const { status: before, metadata } = snapshot
-  if (metadata.deletionTimestamp !== undefined) return { ...NOTHING_TO_DO, status: before }
+  if (metadata.deletionTimestamp !== undefined) return leaving(world, now)
   const plan = before.members === undefined ? beginning(world, now) : underWay(world, before.members, now)
-  return withRestore(world, plan, now)
+  const next = withRestore(world, plan, now)
+  const isHeld = next.status.restore?.unfilled === undefined || metadata.finalizers?.includes(FINALIZER)
+  return isHeld ? next : { ...next, finalizer: 'add' }
 }
+
+const FINALIZER = FINALIZERS.workspaceSnapshot
+
+/** The garbage collector deletes the snapshots as soon as nothing holds their owner. What goes with its lab needs no data. */
+function leaving(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {
+  const { snapshot, workspace, namespaceTerminating } = world
+  const { status: before, metadata } = snapshot
+  const { restore, phase = 'Succeeded', members } = before
+  const kept: WorkspaceSnapshotPlan = { ...NOTHING_TO_DO, status: before }
+  if (metadata.finalizers?.includes(FINALIZER) !== true) return kept
+  const { waiting } = restore === undefined ? { waiting: [] } : unfilledIn(world, restore)
+  if (waiting.length === 0 || workspace === undefined || namespaceTerminating) return { ...kept, finalizer: 'release' }
+  const claims = firstFew(waiting, SHOWN_MAX)
+  const message = `it is kept although somebody has deleted it, since restored claims get their data from it only when something first uses them, and have none yet: PersistentVolumeClaims ${claims}; start Workspace ${workspace.name}, and each machine of it once, and it is gone; if nobody needs that data, delete these claims`
+  const told = planOf(world, { phase, reason: 'DeletionBlocked', message }, members, now)
+  return { ...told, status: { ...before, ...told.status } }
+}
+
+/** Claims that a message names. More are only counted. */
+const SHOWN_MAX = 3
 
 /** Nothing is created in this plan: the members have to be written down first. */
 function beginning(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {

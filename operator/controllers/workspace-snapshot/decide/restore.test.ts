@@ -59,9 +59,7 @@ describe('a restore of a point in time', () => {
       'restore-1-rootdisk',
       'restore-2-rootdisk',
     ])
-    expect(messageOf(walk)).toMatch(
-      /^machines attacker, victim start from their restored disks; start these once before this WorkspaceSnapshot is deleted/,
-    )
+    expect(messageOf(walk)).toMatch(/^machines attacker, victim start from their restored disks$/)
     expect(walk.removed.toSorted()).toEqual(walk.restores.toSorted())
     expect([walk.line, walk.restores.length]).toEqual(['Succeeded Taken', 2])
   })
@@ -289,9 +287,7 @@ describe('a restore of a point in time', () => {
       2,
     ])
     expect(messageOf(walk)).toContain(why)
-    expect(messageOf(walk)).toMatch(
-      /; not restored, with what they had: machines victim; restored: machines attacker; start these once before/,
-    )
+    expect(messageOf(walk)).toMatch(/; not restored, with what they had: machines victim; restored: machines attacker$/)
     expect(walk.world.restore.found).toEqual({})
   })
 

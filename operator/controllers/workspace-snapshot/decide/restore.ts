@@ -9,10 +9,12 @@ import {
   type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
+import { isSame } from '../../../base/equality.ts'
 import { hasHash, withNewest } from '../../../base/hash-list.ts'
+import { firstFew } from '../../../base/messages.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { KUBEVIRT_VIRTUAL_MACHINE } from '../../../kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { cutMessage } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type ObjectPlan, removalOf, unchanged } from '../../../runtime/plan.ts'
@@ -28,6 +30,7 @@ import {
   volumesToRestore,
   whyVolumesNot,
 } from './restore-volumes.ts'
+import { type Unfilled, unfilledIn } from './unfilled-claims.ts'
 
 type Restore = WorkspaceSnapshotRestore
 type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -75,14 +78,34 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
 /** That KubeVirt has restored a machine may be seen later than that its request has failed or is gone, and what is said of the machine must be so. */
 function corrected(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
   const { restore } = plan.status
-  if (restore?.phase !== 'Failed') return plan
+  if (restore?.phase !== 'Failed') return restore?.unfilled === undefined ? plan : withFilled(world, plan, restore, now)
   const before = restore.members ?? []
   const members = before.map((member) =>
     member.phase === 'Failed' ? (restoredMember(world, member) ?? member) : member,
   )
-  if (members.every((member, at) => member === before[at])) return plan
-  const next = restoreNow(restore, members, now)
+  if (members.every((member, at) => member === before[at])) return withFilled(world, plan, restore, now)
+  const next = restoreNow(restore, members, unfilledIn(world, { ...restore, members }), now)
   return recorded(plan, { restore: next }, [endNote(next)])
+}
+
+/** Writes down which claims have got their data, and ends the restore when all have. */
+function withFilled(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now: number): Plan {
+  const { unfilled = [], ...stored } = before
+  const { gone, waiting } = unfilledIn(world, before)
+  if (before.phase === 'Failed') {
+    // What has failed, has failed for good.
+    const left = waiting.filter((claim) => unfilled.includes(claim))
+    const restore = { ...stored, ...(left.length > 0 && { unfilled: left }) }
+    return isSame(left, unfilled) ? plan : recorded(plan, { restore }, [])
+  }
+  if (isSame(waiting, unfilled)) return plan
+  const next = restoreNow(stored, stored.members ?? [], { waiting, gone }, now)
+  const told = recorded(plan, { restore: next }, next.phase === before.phase ? [] : [endNote(next)])
+  const { namespace = '' } = world.snapshot.metadata
+  const missing = gone.filter((claim) => world.restore.claims[claim] === undefined)
+  // The cache may not have a claim yet.
+  const absent = missing.map((name) => ({ type: PERSISTENT_VOLUME_CLAIM, namespace, name }))
+  return absent.length === 0 ? told : { ...told, onlyIf: [...(told.onlyIf ?? []), { absent, whose: "anybody's" }] }
 }
 
 /** KubeVirt's machine says that it was restored, whatever became of the request. Returns undefined if it does not say so. */
@@ -109,14 +132,7 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
   const startTime = toTime(now)
   const isUnderWay = status.restore?.phase === 'InProgress'
   const why = isUnderWay ? 'it is being restored already: wait until that has ended' : whyRefused(world, plan.status)
-  if (why !== undefined) {
-    const message = cutMessage(
-      `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
-    )
-    const restore: Restore = { phase: 'Refused', request, message, startTime, endTime: startTime }
-    // What the status says of the one under way stays.
-    return recorded(plan, { restoreRequest, ...(!isUnderWay && { restore }) }, [note('RestoreRefused', message)])
-  }
+  if (why !== undefined) return refusedWith(plan, why, { restoreRequest, request, startTime })
   const { name, uid = '' } = metadata
   const volumes = isOfMachinesAlone(world) ? [] : volumesToRestore(world, `${request} ${startTime}`)
   const members = machinesIn(status).map(
@@ -133,8 +149,32 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
     volumes,
     ...(workspaceGeneration !== undefined && { workspaceGeneration }),
   }
-  const restore: Restore = { phase: 'InProgress', request, message, startTime, members, ...withVolumes }
+  const restore: Restore = {
+    ...{ phase: 'InProgress', request, message, startTime, members, ...withVolumes },
+    ...unfilledVolumes(world, status.restore),
+  }
   return recorded(plan, { restoreRequest, restore }, [note('Restoring', message)])
+}
+
+function refusedWith(
+  plan: Plan,
+  why: string,
+  { restoreRequest, request, startTime }: Readonly<Record<'restoreRequest' | 'request' | 'startTime', string>>,
+): Plan {
+  const { restore: before } = plan.status
+  const message = cutMessage(
+    `nothing was restored: ${why}; then set another value of annotation ${ANNOTATIONS.restoreRequestedAt}`,
+  )
+  const restore: Restore = { phase: 'Refused', request, message, startTime, endTime: startTime }
+  // What the status says of the one under way stays, and of claims that have no data yet.
+  const isKept = before?.phase === 'InProgress' || before?.unfilled !== undefined
+  return recorded(plan, { restoreRequest, ...(!isKept && { restore }) }, [note('RestoreRefused', message)])
+}
+
+/** The volumes that a restore of the machines alone leaves as they are may still wait for their data. */
+function unfilledVolumes(world: WorkspaceSnapshotWorld, { volumes = [], unfilled = [] }: Partial<Restore> = {}) {
+  const left = isOfMachinesAlone(world) ? unfilled.filter((one) => volumes.some(({ claim }) => claim === one)) : []
+  return left.length > 0 && { unfilled: left }
 }
 
 function notCounted(why: string): EventNote {
@@ -149,6 +189,7 @@ function note(reason: WorkspaceSnapshotReason, message: string): EventNote {
 }
 
 function endNote({ phase, message }: Restore): EventNote {
+  if (phase === 'WaitForFirstConsumer') return note(phase, message)
   return note(phase === 'Succeeded' ? 'Restored' : 'RestoreFailed', message)
 }
 
@@ -314,7 +355,7 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, n
   const stored = withVolumes(before, step, now)
   const leftMs = (fromTime(stored.switchTime ?? stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
   const members = membersNow(world, stored, step, leftMs)
-  const restore = restoreNow(stored, members, now)
+  const restore = restoreNow(stored, members, unfilledIn(world, { ...stored, members }), now)
   const status = { ...plan.status, restore }
   const missing = step.areThere ? members.filter(({ phase }) => phase === 'Pending') : []
   // The volumes have to be seen to be switched, and written down, before a disk is replaced.
@@ -429,9 +470,15 @@ function snapshotOf({ snapshot }: WorkspaceSnapshotWorld, machine: string): stri
   return machinesIn(snapshot.status).find(({ name }) => name === machine)?.snapshot
 }
 
-/** KubeVirt counts a claim as restored that waits for its first guest, and has no data until then. Not every claim is known here. */
-const START_ONCE =
-  'start these once before this WorkspaceSnapshot is deleted: a disk or claim may get its data only when something first uses it'
+/** Claims that a message names. More are only counted. */
+const SHOWN_MAX = 3
+
+function startOnce(waiting: readonly string[]): string[] {
+  if (waiting.length === 0) return []
+  return [
+    `these get their data only when something first uses them, and have none yet: PersistentVolumeClaims ${firstFew(waiting, SHOWN_MAX)}; start the lab, and each machine of it once, before this WorkspaceSnapshot is deleted`,
+  ]
+}
 
 interface Part {
   readonly kind: 'machine' | 'volume'
@@ -440,29 +487,41 @@ interface Part {
   readonly message?: string | undefined
 }
 
-function restoreNow(stored: Restore, members: readonly RestoredMember[], now: number): Restore {
+function restoreNow(
+  { unfilled: _before, ...stored }: Restore,
+  members: readonly RestoredMember[],
+  { waiting, gone }: Unfilled,
+  now: number,
+): Restore {
   const parts = [
     ...(stored.volumes ?? []).map((one): Part => ({ ...one, kind: 'volume' })),
     ...members.map((one): Part => ({ ...one, kind: 'machine' })),
   ]
   const hasAny = (...phases: readonly Part['phase'][]) => parts.some(({ phase }) => phases.includes(phase))
-  if (hasAny('Pending', 'InProgress')) return { ...stored, members: [...members] }
+  const unfilled = waiting.length > 0 && { unfilled: [...waiting] }
+  if (hasAny('Pending', 'InProgress')) return { ...stored, members: [...members], ...unfilled }
   const [worst] = parts.filter(({ phase }) => phase === 'Failed')
-  const ended = { ...stored, endTime: toTime(now), members: [...members] }
+  const ended = { ...stored, endTime: toTime(now), members: [...members], ...unfilled }
   const restored = namesIn(parts, 'Succeeded')
+  if (worst === undefined && gone.length > 0) {
+    const message = `PersistentVolumeClaims ${firstFew(gone, SHOWN_MAX)} are gone, or not used any more, and never had their data from the snapshots: to have it, restore again`
+    return { ...ended, phase: 'Failed', message: cutMessage([message, ...startOnce(waiting)].join('; ')) }
+  }
   if (worst === undefined) {
     const [machines, volumes] = [members, stored.volumes ?? []].map((list) => list.map(({ name }) => name).join(', '))
     const texts = [
       machines === '' ? '' : `machines ${machines} start from their restored disks`,
       volumes === '' ? '' : `volumes ${volumes} have their restored claims`,
-      START_ONCE,
+      ...startOnce(waiting),
     ]
-    return { ...ended, phase: 'Succeeded', message: cutMessage(texts.filter((text) => text !== '').join('; ')) }
+    const phase = waiting.length === 0 ? 'Succeeded' : 'WaitForFirstConsumer'
+    return { ...ended, phase, message: cutMessage(texts.filter((text) => text !== '').join('; ')) }
   }
   const message = [
     `${worst.message} (${worst.kind} ${worst.name})`,
     `not restored, with what they had: ${namesIn(parts, 'Failed')}`,
-    ...(restored === '' ? ['restored: none'] : [`restored: ${restored}`, START_ONCE]),
+    restored === '' ? 'restored: none' : `restored: ${restored}`,
+    ...startOnce(waiting),
   ].join('; ')
   return { ...ended, phase: 'Failed', message: cutMessage(message) }
 }

@@ -117,7 +117,7 @@ function summaryIn(status: WorkspaceSnapshotStatus): unknown {
   // What is not written down as seen would be created again.
   const seen = members?.map((one) => one.phase !== 'Pending')
   const phases = [restore?.members, restore?.volumes].map((list) => list?.map((one) => one.phase))
-  const restored = [restoreRequest, restore?.phase, phases]
+  const restored = [restoreRequest, restore?.phase, phases, restore?.unfilled]
   return [phase, reason, observedGeneration, seen, restored, conditions.map((one) => [one.type, one.status])]
 }
 

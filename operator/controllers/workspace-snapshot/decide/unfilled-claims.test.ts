@@ -1,0 +1,136 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { describe, expect, it } from 'vitest'
+import { SnapshotWalk } from '../snapshot-walk.fixtures.ts'
+
+const DISK = 'restore-attacker'
+
+/** One whose storage copies data for the first consumer, and that is restored: one machine has a claim that waits, and so has the volume. */
+function restored({ isScoped = false } = {}): SnapshotWalk {
+  const walk = new SnapshotWalk()
+  walk.settle()
+  for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
+  walk.settle()
+  if (isScoped) walk.ask('monday')
+  else walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
+  walk.settle()
+  if (!isScoped) walk.sayOfClaim('loot', { waitsForPod: true })
+  walk.settle()
+  for (const { name, restore } of walk.status.restore?.members ?? []) {
+    walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: name === 'attacker' ? [DISK] : [] })
+    walk.sayOfRestore(name, { isComplete: true, claim: `restore-${name}` })
+  }
+  seeClaim(walk, DISK, 'Pending')
+  walk.settle()
+  return walk
+}
+
+function seeClaim(walk: SnapshotWalk, name: string, phase: string | undefined): void {
+  const { [name]: _before, ...claims } = walk.world.restore.claims
+  const object = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'lab', uid: name } }
+  const facts = { object, isOurs: false, isAdopted: false, isTerminating: false, waitsForPod: phase !== 'Bound' }
+  walk.see({ claims: phase === undefined ? claims : { ...claims, [name]: { ...facts, phase } } })
+}
+
+/** The guest of the machine starts, and the pod that uses the volume. */
+function start(walk: SnapshotWalk): void {
+  seeClaim(walk, DISK, 'Bound')
+  walk.seeMachine('attacker', { unbound: [] })
+  const loot = walk.claimOf('loot')
+  if (loot !== '') walk.sayOfClaim('loot', { phase: 'Bound', waitsForPod: false })
+}
+
+const restoreOf = ({ status }: SnapshotWalk) => status.restore ?? { phase: 'none', message: '', unfilled: undefined }
+
+describe('a restore whose claims wait for their first consumer', () => {
+  it('does not say that it has succeeded before they are bound', () => {
+    const walk = restored()
+    const loot = walk.claimOf('loot')
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['WaitForFirstConsumer', [DISK, loot].toSorted()])
+    expect(restoreOf(walk).message).toContain(
+      'these get their data only when something first uses them, and have none yet: PersistentVolumeClaims',
+    )
+    expect(walk.events.filter((one) => one.endsWith('WaitForFirstConsumer'))).toEqual(['Warning WaitForFirstConsumer'])
+    expect(walk.events).not.toContain('Normal Restored')
+    start(walk)
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Succeeded', undefined])
+    expect(restoreOf(walk).message).not.toContain('first use')
+    expect(walk.events.filter((one) => one === 'Normal Restored')).toHaveLength(1)
+  })
+
+  it('names those that are left when some have their data, and says nothing new', () => {
+    const walk = restored()
+    const told = walk.events.length
+    seeClaim(walk, DISK, 'Bound')
+    walk.seeMachine('attacker', { unbound: [] })
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['WaitForFirstConsumer', [walk.claimOf('loot')]])
+    expect(walk.events.length).toBe(told)
+  })
+
+  it.each([
+    ['is gone', (walk: SnapshotWalk) => seeClaim(walk, DISK, undefined)],
+    ['is not used any more', (walk: SnapshotWalk) => walk.seeMachine('attacker', { unbound: [] })],
+  ])('has failed when one %s, and stays so', (_what, lose) => {
+    const walk = restored({ isScoped: true })
+    expect(restoreOf(walk).phase).toBe('WaitForFirstConsumer')
+    lose(walk)
+    walk.settle()
+    expect(restoreOf(walk).phase).toBe('Failed')
+    expect(restoreOf(walk).message).toContain(`PersistentVolumeClaims ${DISK} are gone, or not used any more`)
+    expect(walk.events).toContain('Warning RestoreFailed')
+    walk.now += 60_000
+    walk.settle()
+    expect(restoreOf(walk).phase).toBe('Failed')
+  })
+
+  it('stays in the status when another one is refused, and its volumes when the machines alone are restored again', () => {
+    const walk = restored()
+    const loot = walk.claimOf('loot')
+    walk.see({ isLabOff: false })
+    walk.ask('tuesday')
+    walk.settle()
+    expect(restoreOf(walk).phase).toBe('WaitForFirstConsumer')
+    expect(walk.events).toContain('Warning RestoreRefused')
+    walk.see({ isLabOff: true })
+    walk.ask('wednesday')
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['InProgress', [loot]])
+  })
+})
+
+describe('a point in time that restored claims get their data from', () => {
+  it('is held, and deleted only when they have it, which is told once', () => {
+    const walk = restored()
+    expect(walk.writes).toContain('add finalizer')
+    walk.delete()
+    walk.settle()
+    expect([walk.line, walk.writes.includes('release finalizer')]).toEqual(['Succeeded DeletionBlocked', false])
+    expect(walk.status.message).toContain('start Workspace lab, and each machine of it once, and it is gone')
+    expect(walk.status.restore?.phase).toBe('WaitForFirstConsumer')
+    expect(walk.events.filter((one) => one === 'Warning DeletionBlocked')).toHaveLength(1)
+    start(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it.each([
+    ['nobody has the claims any more', (walk: SnapshotWalk) => walk.see({ claims: {} })],
+    ['its lab goes', (walk: SnapshotWalk) => Object.assign(walk.world, { namespaceTerminating: true })],
+    ['its lab is gone', (walk: SnapshotWalk) => Object.assign(walk.world, { workspace: undefined })],
+  ])('is let go when %s', (_what, change) => {
+    const walk = restored({ isScoped: true })
+    walk.delete()
+    change(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is not held while it restores nothing that waits', () => {
+    const walk = new SnapshotWalk()
+    walk.settle()
+    expect(walk.writes).toEqual([])
+    walk.delete()
+    expect(walk.plan().finalizer).toBe('keep')
+  })
+})
