@@ -57,7 +57,7 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
   ui: {
     folders: ['test/ui'],
     ...ON_EVERY_CORE,
-    globalSetup: ['test/setup/browser.ts'],
+    globalSetup: ['test/setup/binaries.ts', 'test/setup/browser.ts'],
   },
   // Makes network namespaces, where it may.
   'lab-networks': {

@@ -24,6 +24,7 @@ process.exitCode = await runOt(process.argv.slice(2), {
   tell: (words) => process.stderr.write(words),
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
   screen: process.stdout.isTTY ? () => ({ columns: process.stdout.columns, rows: process.stdout.rows }) : undefined,
+  hasColors: process.stdout.isTTY && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb',
   interrupted,
   connect,
 })

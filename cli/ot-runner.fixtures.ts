@@ -8,11 +8,13 @@ export class OtRunner {
   told = ''
   /** Set: standard output is a terminal of this size. */
   screen: { readonly columns: number; readonly rows: number } | undefined
+  /** Standard output is a terminal that shows colours. */
+  hasColors = false
   #interrupted = new AbortController()
 
   /** Returns how the command ends. */
   async run(...argv: string[]): Promise<number> {
-    const { client, screen } = this
+    const { client, screen, hasColors } = this
     this.#interrupted = new AbortController()
     return await runOt(argv, {
       clock: client.clock,
@@ -27,6 +29,7 @@ export class OtRunner {
         this.told += text
       },
       ask: undefined,
+      hasColors,
       writeNew: async (path) => {
         throw new Error(`${path} is not to be written`)
       },

@@ -1,17 +1,23 @@
 import { Command, CommanderError } from 'commander'
 import { messageOf } from '../operator/base/messages.ts'
+import { colored } from './colors.ts'
 import type { CommandDefinition, CommandLine } from './command-line.ts'
 import { COMMANDS } from './commands.ts'
 import { CommandError, EXIT_CODES, type ExitCode } from './exit-codes.ts'
 import type { ClusterChoice, Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
 
+/** Values of `-o` that print tables and stories. Commands without `-o` print scripts, files or addresses. */
+const FORMS_FOR_PEOPLE: ReadonlySet<string> = new Set(['table', 'wide', 'text'])
+
 /**
  * Runs one command line, without the name of the program. Returns how the process is to end ({@link EXIT_CODES}). Everything that goes wrong is told in one
  * sentence.
  */
 export async function runOt(argv: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { print, tell } = surroundings
+  const { tell } = surroundings
+  let isForPeople = false
+  const print = (text: string) => surroundings.print(isForPeople ? colored(text) : text)
   let code: ExitCode = EXIT_CODES.done
   const program = new Command('ot')
     .description(
@@ -42,7 +48,12 @@ export async function runOt(argv: readonly string[], surroundings: Surroundings)
   for (const { usage, description, load } of COMMANDS) loads.set(program.command(usage).description(description), load)
   program.hook('preSubcommand', async (_, command) => {
     const define = await loads.get(command)?.()
-    define?.(command, { ...surroundings, connected, offline })
+    define?.(command, { ...surroundings, print, connected, offline })
+  })
+
+  program.hook('preAction', (_, command) => {
+    const { output = '' } = command.opts<{ readonly output?: string }>()
+    isForPeople = surroundings.hasColors === true && FORMS_FOR_PEOPLE.has(output)
   })
 
   if (argv[0] === '__complete') return await complete(argv.slice(1), { ...surroundings, connected, offline })

@@ -16,6 +16,8 @@ export interface Surroundings {
   readonly tell: (text: string) => void
   /** Returns the size of the terminal that standard output is. Undefined: it is none. */
   readonly screen?: (() => { readonly columns: number; readonly rows: number }) | undefined
+  /** States may be printed in colours: standard output is a terminal of somebody who has not asked for none. */
+  readonly hasColors?: boolean
   /** Returns a signal that is aborted when somebody presses Ctrl-C, or nobody reads standard output any more. From then on Ctrl-C ends nothing else. */
   readonly interrupted?: () => AbortSignal
   /** Asks somebody at a terminal. Undefined: nobody is there. */

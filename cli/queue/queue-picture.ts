@@ -4,6 +4,7 @@ import { fromTime } from '../../operator/base/time.ts'
 import { compareTickets } from '../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
 import type { LedgerState } from '../../operator/controllers/vm-disk-image/admission/decide/ledger-content.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
+import { expectedStarts } from './expected-starts.ts'
 
 /** What the queue needs to know of an image. */
 export interface ImageInQueue {
@@ -12,6 +13,8 @@ export interface ImageInQueue {
   readonly uid: string
   readonly isTerminating: boolean
   readonly status: Pick<VMDiskImageStatus, (typeof KEPT)[number]>
+  /** How long its last attempts took, in seconds. */
+  readonly durations: readonly number[]
 }
 
 const KEPT = [
@@ -28,7 +31,13 @@ export function imageInQueue({ metadata, ...rest }: KubeObject): ImageInQueue {
     uid: metadata.uid ?? '',
     isTerminating: metadata.deletionTimestamp !== undefined,
     status: Object.fromEntries(kept),
+    durations: durationsIn(status),
   }
+}
+
+/** An attempt that was stopped for another reason than a failure says nothing of the next one. */
+function durationsIn({ attempts = [] }: VMDiskImageStatus): readonly number[] {
+  return attempts.flatMap(({ outcome, durationSeconds }) => (outcome === 'Cancelled' ? [] : (durationSeconds ?? [])))
 }
 
 /** What was read. */
@@ -70,6 +79,8 @@ export interface SlotInUse extends Waiting {
 export interface PlaceInLine extends Waiting {
   /** 1 is next. Absent: nobody knows. */
   readonly place?: number | undefined
+  /** About when it gets a slot, in seconds from now, as the durations of attempts before say. Absent: that cannot be told. */
+  readonly secondsToStart?: number | undefined
 }
 
 export interface HeldUp extends Waiting {
@@ -105,13 +116,23 @@ export function queuePicture(facts: QueueFacts, now: number): QueuePicture {
   const waiting = all.filter((image) => !holders.has(image.uid) && isWaiting(image))
   const inLine = waiting.filter(isInLine).toSorted((one, other) => compareTickets(ticketOf(one), ticketOf(other)))
   const heldUp = waiting.filter((image) => !isInLine(image)).toSorted((one, other) => compareTexts(one.key, other.key))
+  const slots = slotsInUse({ images: all, ledger, isWhole }, now)
+  const durations = all.flatMap((image) => image.durations)
+  const running = slots.map(({ secondsLeft, since }) => {
+    const begun = fromTime(since)
+    return { secondsLeft, secondsSoFar: begun === undefined ? undefined : (now - begun) / 1_000 }
+  })
+  // Of one namespace nobody knows who is before whom, nor how long others take.
+  const limit = isWhole ? (ledger?.limit ?? 0) : 0
+  const starts = expectedStarts({ waiting: inLine.length, limit, running, durations })
   return {
     limit: ledger?.limit,
-    slots: slotsInUse({ images: all, ledger, isWhole }, now),
+    slots,
     line: inLine.map((image, at) => ({
       place: isWhole ? at + 1 : image.status.queuePosition,
       image: image.key,
       since: image.status.queuedAt,
+      secondsToStart: starts[at],
       for: waitersOf(image),
     })),
     heldUp: heldUp.map((image) => {

@@ -63,10 +63,12 @@ function slotCells(slot: SlotInUse, at: number, now: number): readonly string[] 
   ]
 }
 
-const PLACE_HEADERS = ['PLACE', 'IMAGE', 'WAITS', 'FOR']
+const PLACE_HEADERS = ['PLACE', 'IMAGE', 'WAITS', 'STARTS', 'FOR']
 
 function placeCells(one: PlaceInLine, now: number): readonly string[] {
-  return [one.place === undefined ? '' : String(one.place), one.image, ago(one.since, now), waiters(one)]
+  const { place, image, since, secondsToStart } = one
+  const starts = secondsToStart === undefined ? '' : `in ~${shortDuration(secondsToStart * 1_000)}`
+  return [place === undefined ? '' : String(place), image, ago(since, now), starts, waiters(one)]
 }
 
 const HELD_UP_HEADERS = ['IMAGE', 'REASON', 'NEXT', 'FOR', 'MESSAGE']

@@ -70,8 +70,8 @@ describe('ot queue', () => {
       1      images/kali     Syncing   4m      40%        10%/min   ~6m    1         Workspace/lab-1, Workspace/lab-2 and 2 more
       2      images/debian   Claimed                                       1
 
-      PLACE   IMAGE           WAITS   FOR
-      1       images/sooner   2m      DataSync/team/exam
+      PLACE   IMAGE           WAITS   STARTS   FOR
+      1       images/sooner   2m               DataSync/team/exam
       2       images/later
 
       IMAGE            REASON          NEXT    FOR   MESSAGE
@@ -82,6 +82,21 @@ describe('ot queue', () => {
       8 images: 5 Queued, 1 Succeeded, 1 Syncing, 1 New
       "
     `)
+  })
+
+  it('says about when an image starts, once enough attempts have ended', async () => {
+    busy()
+    const attempts = [60, 120].map((durationSeconds) => ({ outcome: 'Succeeded', durationSeconds }))
+    const cancelled = { outcome: 'Cancelled', durationSeconds: 9_000 }
+    for (const name of ['one', 'two']) image(name, { phase: 'Succeeded', reason: 'Synced', attempts } as never)
+    await ot.run('queue')
+    expect(ot.printed).not.toContain('in ~')
+    image('three', { phase: 'Succeeded', reason: 'Synced', attempts: [...attempts, cancelled] } as never)
+    ot.printed = ''
+    await ot.run('queue')
+    // 90 s on average; debian has begun nothing, kali has 6 minutes left.
+    expect(ot.printed).toMatch(/^1 {7}images\/sooner {3}2m {6}in ~1m {3}DataSync/m)
+    expect(ot.printed).toMatch(/^2 {7}images\/later {12}in ~3m$/m)
   })
 
   it('is data for programs', async () => {

@@ -134,4 +134,4 @@ function frameOf(images: Images, { ledger, unseen }: LedgerSeen, options: QueueO
 }
 
 /** Fields that change by themselves. */
-const TIMES: ReadonlySet<string> = new Set(['percentPerMinute', 'secondsLeft'])
+const TIMES: ReadonlySet<string> = new Set(['percentPerMinute', 'secondsLeft', 'secondsToStart'])

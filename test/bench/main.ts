@@ -9,6 +9,7 @@ import { measureForeign } from './figures/foreign.ts'
 import { measureIdle } from './figures/idle.ts'
 import { measureKilled } from './figures/killed.ts'
 import { type MachineLoad, measureMachines } from './figures/machines.ts'
+import { measurePage } from './figures/page.ts'
 import { measurePlan } from './figures/plan.ts'
 import { measurePolicy } from './figures/policy.ts'
 import { measureQueue, type QueueLoad } from './figures/queue.ts'
@@ -83,6 +84,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   switched: measureSwitched,
   plan: measurePlan,
   ot: measureCommandLine,
+  ui: measurePage,
   foreign: measureForeign,
   tenant: measureTenant,
   policy: measurePolicy,

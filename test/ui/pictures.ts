@@ -115,7 +115,7 @@ function fill(): void {
 }
 
 function holder(name: string) {
-  return { uid: `uid-${name}`, namespace: 'farm', name, revision: 'r', attempt: 1, claimant: 'leader' }
+  return { uid: `uid-${name}`, namespace: 'farm', name, revision: '01234567', attempt: 1, claimant: 'leader' }
 }
 
 function lost(name: string) {
