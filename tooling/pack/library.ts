@@ -63,9 +63,16 @@ export function manifestOf(folder: string): SourceManifest {
 /** Writes the manifest of a package, and what people read first beside it. */
 export function writeManifest(folder: string, manifest: object): void {
   const dist = join(ROOT, folder, 'dist')
-  writeJson(join(dist, 'package.json'), manifest)
+  writeJson(join(dist, 'package.json'), { ...manifest, ...repositoryOf(folder, process.env) })
   cpSync(join(ROOT, folder, 'README.md'), join(dist, 'README.md'))
   cpSync(join(ROOT, 'LICENSE'), join(dist, 'LICENSE'))
+}
+
+/** Where the hosting platform builds it: npm takes signed provenance only of a package that names its repository. Elsewhere nothing is known. */
+function repositoryOf(folder: string, env: Readonly<Record<string, string | undefined>>): object {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = env
+  if (!server || !name) return {}
+  return { repository: { type: 'git', url: `git+${server}/${name}.git`, directory: folder } }
 }
 
 function doorOf(source: string): object {

@@ -10,7 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
@@ -21,6 +21,7 @@ import { versionHere } from './versions.ts'
 
 /** What people check downloads against, with `sha256sum --check`. */
 const SUMS = 'SHA256SUMS'
+const NOTES = 'NOTES.md'
 
 /**
  * Makes what a release has in `dist/release` of `root`: the image for each architecture, what is said about it, the manifests with its digest, the
@@ -64,7 +65,7 @@ export async function makeAssets(root: string, repository: string): Promise<stri
     copyFileSync(join(root, 'dist/packages', file), join(folder, file))
 
   writeFileSync(join(folder, 'IMAGE'), `${image}\n`)
-  writeFileSync(join(folder, 'NOTES.md'), `The image is \`${image}\`.\n\n${notes}\n`)
+  writeFileSync(join(folder, NOTES), `The image is \`${image}\`.\n\n${notes}\n`)
   writeFileSync(join(folder, SUMS), sums(folder))
   return image
 }
@@ -103,13 +104,15 @@ async function writeManifests(root: string, file: string): Promise<void> {
 }
 
 function sums(folder: string): string {
+  // The text is on the page of the release, and not among its files.
   const lines = readdirSync(folder)
+    .filter((file) => file !== NOTES)
     .sort()
     .map(
       (file) =>
         `${createHash('sha256')
           .update(readFileSync(join(folder, file)))
-          .digest('hex')}  ${basename(file)}\n`,
+          .digest('hex')}  ${file}\n`,
     )
   return lines.join('')
 }

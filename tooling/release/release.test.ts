@@ -2,6 +2,7 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rm
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { goVersions } from '../../sandbox/node/go-commands.ts'
 import { nextVersion, parseEntry, readEntries } from './change-entries.ts'
 import { notesOf, sectionOf, versionsOf, withSection } from './changelog.ts'
 import { prepareRelease } from './prepare.ts'
@@ -81,6 +82,36 @@ describe('the table of upgrades', () => {
     const lost = NOTES.flatMap((note) => namesIn(note)).filter((name) => !isThere(name))
     expect(lost).toEqual([])
     expect(isThere('noSuchField')).toBe(false)
+  })
+})
+
+describe('the table of what it works with', () => {
+  it('says of each system the version that the tests run, as the page about installing does', async () => {
+    const pins = await goVersions([
+      'kubernetes',
+      'cdi',
+      'containerd',
+      'multus',
+      'csi-snapshotter',
+      'kubevirt-cloud-init',
+    ])
+    const pinned: Readonly<Record<string, string | undefined>> = {
+      Kubernetes: pins['kubernetes'],
+      CDI: pins['cdi'],
+      KubeVirt: pins['kubevirt-cloud-init'],
+      'external-snapshotter': pins['csi-snapshotter'],
+      Multus: pins['multus'],
+      containerd: pins['containerd'],
+    }
+    const [releases, installing] = [read('docs/releases.md'), read('docs/installation.md')]
+    for (const [system, version = ''] of Object.entries(pinned)) {
+      const plain = version.replace(/^v/, '')
+      expect(releases).toMatch(new RegExp(`^\\| ${system} +\\|[^|]+\\| ${plain.replaceAll('.', '[.]')} +\\|`, 'm'))
+      const [, said = ''] = new RegExp(`^\\| ${system} +\\| (\\S+) +\\|`, 'm').exec(installing) ?? []
+      expect([system, said !== '' && plain.startsWith(said)]).toEqual([system, true])
+    }
+    const least = /^- Kubernetes (\S+) or newer/m.exec(installing)?.[1]
+    expect(releases).toMatch(new RegExp(`^\\| Kubernetes +\\| ${least} +\\|`, 'm'))
   })
 })
 

@@ -6,7 +6,7 @@ const OURS = '@open-terrain/'
 const LOCK = 'package-lock.json'
 /** How pages and the Dockerfile name what a release has. */
 const NAMED =
-  /(?<before>open-terrain-operator:|open-terrain-(?:cli|constructs|infra)-|^ARG VERSION=)(?<version>\d+\.\d+\.\d+)/gm
+  /(?<before>open-terrain-operator:|open-terrain-(?:cli|constructs|infra)-|^ARG VERSION=|^version=)(?<version>\d+\.\d+\.\d+)/gm
 
 /** A place that has the version of the product. */
 interface VersionPlace {
