@@ -73,7 +73,7 @@ const VALUES_SCHEMA = {
   additionalProperties: false,
   required: ['image', 'imagePullSecrets', 'replicas', 'policy', 'monitoring'],
   properties: {
-    image: { type: 'string', pattern: '^[^/@\\s]*[.:][^/@\\s]*/[^@\\s]+$' },
+    image: { type: 'string', pattern: '^[^/@\\s]*[.:][^/@\\s]*/\\S+$' },
     imagePullSecrets: { type: 'array', items: { type: 'string' } },
     replicas: { type: 'integer', minimum: 1, maximum: 5 },
     policy: { type: 'object', additionalProperties: { type: 'string' } },

@@ -50,11 +50,20 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     return await kubectl('apply', ...ways, '-f', file)
   }
 
-  /** Of each object, what shows that somebody has written it. */
-  async function versions(field: 'resourceVersion' | 'generation'): Promise<Record<string, unknown>> {
+  /** What is stored of each object: what shows that somebody has written it, and what was written. */
+  async function stored() {
     const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
-    const objects = items as (KubeObject & { metadata: Record<string, unknown> })[]
-    return Object.fromEntries(objects.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata[field]]))
+    const objects = items as (KubeObject & { readonly status?: object })[]
+    const fieldsOf = <Value>(pick: (object: KubeObject) => Value) =>
+      Object.fromEntries(objects.map((one) => [`${one.kind} ${one.metadata.name}`, pick(one)]))
+    return {
+      versions: fieldsOf(({ metadata }) => metadata.resourceVersion),
+      // Not the generation: that of a Deployment grows with its annotations.
+      contents: fieldsOf(({ metadata: { uid }, status: _status, ...rest }: (typeof objects)[number]) => ({
+        uid,
+        ...rest,
+      })),
+    }
   }
 
   const policyData = async () => JSON.parse(await kubectl('get', ...POLICY, '-o', 'json')).data
@@ -70,14 +79,14 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     expect(first.trim().split('\n')).toHaveLength(OBJECTS.length)
     await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
     // The API server still writes the conditions of CRDs.
-    const before = await versions('generation')
+    const { contents } = await stored()
     await apply(CONTENT, ...ways)
-    const settled = await versions('resourceVersion')
+    const { versions } = await stored()
     await apply(CONTENT, ...ways)
-    expect(await versions('resourceVersion')).toEqual(settled)
+    expect(await stored()).toEqual({ versions, contents })
     for (const other of others) {
       await apply(CONTENT, ...other)
-      expect(await versions('generation')).toEqual(before)
+      expect((await stored()).contents).toEqual(contents)
     }
   })
 

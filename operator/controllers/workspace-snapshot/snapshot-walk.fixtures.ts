@@ -2,6 +2,7 @@ import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/cons
 import { FINALIZERS, parseWorkspaceSnapshotSpec, volumeClaimsIn } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import type { Touch } from '../../runtime/plan.ts'
+import { expectShown } from '../../runtime/plan-laws.fixtures.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
 import type {
@@ -110,6 +111,7 @@ export class SnapshotWalk {
   /** Carries out one plan: the status, then children and removals, up to `writes` writes in total. Returns the number of writes. */
   step(writes = Number.POSITIVE_INFINITY): number {
     const { status, apply, applyIf = [], remove, touch = [], events, finalizer } = this.plan()
+    if (finalizer !== 'release') expectShown(this.snapshot, status)
     const isDue = snapshotThrottleOf(this.snapshot.status, status).isStatusDue
     const work = [
       ...(finalizer === 'keep' ? [] : [() => this.#hold(finalizer)]),
