@@ -87,6 +87,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/ask.ts')).defineResume,
   },
   {
+    usage: 'adopt [name...]',
+    description:
+      'what an older operator or people have synced becomes images without a download: shows how, and does it if somebody says so',
+    load: async () => (await import('./commands/adopt.ts')).defineAdopt,
+  },
+  {
     usage: 'plan',
     description: 'the objects that would result from a file of manifests; with --diff what would change in a cluster',
     load: async () => (await import('./commands/plan.ts')).definePlan,

@@ -5,7 +5,7 @@ import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { matchConstraints } from './match-constraints.ts'
 import { sentence } from './policy-words.ts'
 
-const valueOf = (object: string) => `${object}.metadata.?annotations['${ANNOTATIONS.adopt}'].orValue('')`
+const adoptedIn = (object: string) => `${object}.metadata.?annotations['${ANNOTATIONS.adopt}'].orValue('')`
 const KINDS = Object.values(ADOPTABLE_KINDS)
 const wordsOf = (words: readonly string[]) => `variables.word in [${words.map((word) => `'${word}'`).join(', ')}]`
 const [DATA_VOLUME, CLAIM, SNAPSHOT] = [
@@ -30,14 +30,14 @@ export const ADOPTION_POLICY = {
     resources: [vmDiskImage.plural],
   }),
   matchConditions: [
-    { name: 'adopts', expression: `${valueOf('object')} != ''` },
+    { name: 'adopts', expression: `${adoptedIn('object')} != ''` },
     {
       name: 'is-new',
-      expression: `request.operation == 'CREATE' || ${valueOf('object')} != ${valueOf('oldObject')} || object.?spec.?reclaimPolicy != oldObject.?spec.?reclaimPolicy`,
+      expression: `request.operation == 'CREATE' || ${adoptedIn('object')} != ${adoptedIn('oldObject')} || object.?spec.?reclaimPolicy != oldObject.?spec.?reclaimPolicy`,
     },
   ],
   variables: [
-    { name: 'parts', expression: `${valueOf('object')}.split('/')` },
+    { name: 'parts', expression: `${adoptedIn('object')}.split('/')` },
     { name: 'word', expression: 'variables.parts[0].lowerAscii()' },
     { name: 'name', expression: "variables.parts.size() == 2 ? variables.parts[1] : ''" },
     { name: 'group', expression: chosen(({ group }) => group) },

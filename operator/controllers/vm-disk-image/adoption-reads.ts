@@ -2,6 +2,7 @@ import { ADOPTION_POLICY, ADOPTION_RULE, type Adoptable, type AdoptableKind } fr
 import { isSame } from '../../base/equality.ts'
 import { type AdmissionRule, readAdmissionRule } from '../../cluster/admission-rule.ts'
 import { find } from '../../kube/find.ts'
+import type { KubeClient } from '../../kube/kube-client.ts'
 import type { KubeObject, ResourceType } from '../../kube/kube-object.ts'
 import { listAll } from '../../kube/list-all.ts'
 import {
@@ -87,7 +88,7 @@ export class AdoptionReads extends LiveReadLoop {
     const wanted = this.#wanted.get(key)
     if (wanted === undefined) return
     const [namespace = ''] = key.split('/')
-    const facts = await readFacts(this.#options, namespace, wanted.adoptable, signal)
+    const facts = await readAdoptionFacts(this.#options.client, namespace, wanted.adoptable, signal)
     // What changed meanwhile is read again.
     if (!isSame(this.#wanted.get(key), wanted)) return
     const before = this.#seen.get(key)
@@ -97,8 +98,9 @@ export class AdoptionReads extends LiveReadLoop {
   }
 }
 
-async function readFacts(
-  { client }: Options,
+/** Returns what live reads find of an object that is to be adopted. Throws ApiError. */
+export async function readAdoptionFacts(
+  client: KubeClient,
   namespace: string,
   { kind, name }: Adoptable,
   signal: AbortSignal,

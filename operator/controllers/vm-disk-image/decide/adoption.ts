@@ -1,19 +1,13 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import {
-  type Adoptable,
-  parseAdoptable,
-  parseQuantity,
-  type Reason,
-  type VMDiskImageStatus,
-} from '@open-terrain/constructs/operator'
-import { redactUrls } from '../../../base/messages.ts'
+import { type Adoptable, parseAdoptable, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
 import { newCondition } from '../../../runtime/summary.ts'
-import type { AdoptedObject, AdoptionFacts, FilledFrom, Ownership } from '../adoption-facts.ts'
+import type { AdoptionFacts } from '../adoption-facts.ts'
 import type { ImageWorld } from '../world.ts'
+import { type AdoptionRefusal, judgeAdoptable, titleOf } from './judge-adoption.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -27,12 +21,6 @@ export type Adoption = Pending | { readonly state: 'adopted'; readonly adoptable
 export type Pending =
   | { readonly state: 'looking'; readonly adoptable: Adoptable }
   | { readonly state: 'refused'; readonly adoptable: Adoptable | undefined; readonly refusal: AdoptionRefusal }
-
-export interface AdoptionRefusal {
-  readonly reason: Reason
-  /** One sentence: what is wrong, and what to do. */
-  readonly message: string
-}
 
 type Record = NonNullable<VMDiskImageStatus['adoption']>
 
@@ -54,31 +42,46 @@ export function adoptionOf(
   dataVolume: DataVolumeView | undefined,
 ): Adopting {
   const value = world.image.metadata.annotations?.[ANNOTATIONS.adopt]
-  const { adoption: before, artifact } = status
-  const isSame = before !== undefined && before.object === value
-  const told = status.conditions?.find(({ type }) => type === ADOPTED)
-  // Who removes the annotation keeps what was adopted.
-  const isOfArtifact = before?.uid !== undefined && artifact?.revision === before.revision
-  // An image that has what it wants takes no other.
-  const isSettled = isOfArtifact && artifact.revision === target.revision && !isSame
-  if (value === undefined || isSettled || (isSame && before.revision !== target.revision)) {
-    const isKept = isOfArtifact || isSame
-    return {
-      status: isKept ? status : { ...status, adoption: undefined },
-      adoption: undefined,
-      adopted: isOfArtifact ? told : undefined,
-    }
-  }
-  const record: Record = isSame ? before : { object: value, revision: target.revision }
+  const { adoption: before } = status
+  if (value === undefined || isSpent(value, target, status)) return settled(value, status)
+  const record: Record = before?.object === value ? before : { object: value, revision: target.revision }
+  const told = toldOf(status)
   // An earlier CRD drops the record: it is not written again each time.
   const recorded = before === undefined && told !== undefined ? status : { ...status, adoption: record }
-  const isMade = artifact?.revision === target.revision && record.uid === undefined
+  const isMade = status.artifact?.revision === target.revision && record.uid === undefined
   if (isMade || (dataVolume !== undefined && isFinished(dataVolume)))
     return { status: recorded, adoption: undefined, adopted: undefined }
   const adoptable = parseAdoptable(value)
   if (adoptable !== undefined && isHeld(record, adoptable, world))
     return { status: recorded, adoption: { state: 'adopted', adoptable }, adopted: told ?? adoptedBefore(adoptable) }
   return judged({ world, target, status: recorded, record }, adoptable)
+}
+
+function toldOf({ conditions }: VMDiskImageStatus): NewCondition | undefined {
+  return conditions?.find(({ type }) => type === ADOPTED)
+}
+
+/** Reports whether the artifact is what was adopted, or was made of it. */
+function isOfAdoption({ adoption, artifact }: VMDiskImageStatus): boolean {
+  return adoption?.uid !== undefined && artifact?.revision === adoption.revision
+}
+
+/** Reports whether the annotation stands for an earlier revision, or the image has adopted something else for this one: it takes no other. */
+function isSpent(value: string, { revision }: Target, status: VMDiskImageStatus): boolean {
+  const { adoption, artifact } = status
+  if (adoption?.object === value) return adoption.revision !== revision
+  return isOfAdoption(status) && artifact?.revision === revision
+}
+
+/** Nothing is to be adopted. What was adopted stays, also if its author removes the annotation. */
+function settled(value: string | undefined, status: VMDiskImageStatus): Adopting {
+  const isOfIt = isOfAdoption(status)
+  const isKept = isOfIt || (value !== undefined && status.adoption?.object === value)
+  return {
+    status: isKept ? status : { ...status, adoption: undefined },
+    adoption: undefined,
+    adopted: isOfIt ? toldOf(status) : undefined,
+  }
 }
 
 interface Case {
@@ -119,10 +122,6 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
 function adoptedBefore(adoptable: Adoptable): NewCondition {
   const message = `${titleOf(adoptable)} was adopted; what was proved of it then is not recorded any more`
   return newCondition(ADOPTED, true, { reason: 'SourceUnknown', message })
-}
-
-export function titleOf({ kind, name }: Pick<Adoptable, 'name'> & { readonly kind: string }): string {
-  return `${kind} ${name}`
 }
 
 /** Reports whether what was adopted is still there, and usable. */
@@ -196,11 +195,13 @@ function verdictOn(adoptable: Adoptable | undefined, given: Case): Pending | Acc
   const { sighted, otherAdopter } = world.adoptable ?? {}
   if (sighted === undefined) return { state: 'looking', adoptable }
   const { facts, isFresh } = sighted
-  const refusal =
-    unchecked(given, facts) ??
-    adoptedByOther(adoptable, otherAdopter) ??
-    refusalOf(adoptable, facts, given) ??
-    sourceRefusal(adoptable, facts, given)
+  const { metadata } = world.image
+  const judgement = judgeAdoptable(adoptable, facts, {
+    namespace: metadata.namespace ?? '',
+    target: given.target,
+    isAnySource: metadata.annotations?.[ANNOTATIONS.adoptSource] === 'any',
+  })
+  const refusal = unchecked(given, facts) ?? adoptedByOther(adoptable, otherAdopter) ?? judgement.refusal
   if (refusal !== undefined) return { state: 'refused', adoptable, refusal }
   const held = adoptable.kind === 'DataVolume' ? facts.claim : facts.object
   // What the caches have must be what was judged.
@@ -211,13 +212,11 @@ function verdictOn(adoptable: Adoptable | undefined, given: Case): Pending | Acc
     adoptable,
     uid,
     storageClass: held?.storageClass,
-    proof: proofOf(adoptable, facts, given),
+    proof: judgement.proof,
   }
 }
 
-type Refuse = AdoptionRefusal | undefined
-
-function unchecked({ record }: Case, { fault }: AdoptionFacts): Refuse {
+function unchecked({ record }: Case, { fault }: AdoptionFacts): AdoptionRefusal | undefined {
   const why = 'nobody checks whether the author of this image may have it adopted'
   if (fault !== undefined)
     return {
@@ -229,168 +228,8 @@ function unchecked({ record }: Case, { fault }: AdoptionFacts): Refuse {
   return { reason: 'AdoptionUnchecked', message }
 }
 
-function adoptedByOther(adoptable: Adoptable, other: string | undefined): Refuse {
+function adoptedByOther(adoptable: Adoptable, other: string | undefined): AdoptionRefusal | undefined {
   if (other === undefined) return undefined
   const message = `VMDiskImage ${other} has adopted ${titleOf(adoptable)}: remove the annotation from one of them`
   return { reason: 'AdoptionInUse', message }
-}
-
-const OR_DOWNLOAD = `or remove annotation ${ANNOTATIONS.adopt} to have the image downloaded`
-
-/** What is known of an object, in order of what people have to do first. */
-function refusalOf(adoptable: Adoptable, facts: AdoptionFacts, given: Case): Refuse {
-  const { object, claim, usedBy } = facts
-  const title = titleOf(adoptable)
-  if (object === undefined)
-    return missing(`${title} does not exist in namespace ${given.world.image.metadata.namespace}`)
-  if (object.isTerminating) return missing(`${title} is being deleted`)
-  const owned = ownedBySomebody(adoptable, object) ?? claimOwned(adoptable, object, claim)
-  if (owned !== undefined) return owned
-  if (adoptable.kind === 'DataVolume' && object.phase !== 'Succeeded')
-    return unfinished(`${title} is ${object.phase || 'new'}, not Succeeded`)
-  if (adoptable.kind === 'VolumeSnapshot') {
-    if (!object.isReady) return unfinished(`${title} is not readyToUse`)
-  } else {
-    const volume = adoptable.kind === 'DataVolume' ? claim : object
-    const trouble = troubleOf(adoptable.name, volume)
-    if (trouble !== undefined) return trouble
-  }
-  if (usedBy !== undefined)
-    return {
-      reason: 'AdoptionInUse',
-      message: `${usedBy} uses ${title} as its disk, so that it does not stay as it is: adopt a copy of it, or remove it from there`,
-    }
-  return mismatch(adoptable, facts, given)
-}
-
-function missing(what: string): AdoptionRefusal {
-  return { reason: 'AdoptionMissing', message: `${what}: name another one, ${OR_DOWNLOAD}` }
-}
-
-function unfinished(what: string): AdoptionRefusal {
-  return { reason: 'AdoptionUnfinished', message: `${what}: it is adopted when it is finished; wait, ${OR_DOWNLOAD}` }
-}
-
-function troubleOf(name: string, claim: AdoptedObject | undefined): Refuse {
-  const title = `PersistentVolumeClaim ${name}`
-  if (claim === undefined) return missing(`${title}, the claim of that DataVolume, does not exist`)
-  if (claim.isTerminating) return missing(`${title} is being deleted`)
-  if (claim.phase === 'Lost') return missing(`${title} has lost its volume`)
-  if (claim.phase !== 'Bound') return unfinished(`${title} is ${claim.phase || 'new'}, not Bound`)
-  if (claim.filler !== undefined && claim.filler !== 'Succeeded')
-    return unfinished(`a pod of CDI that fills ${title} is ${claim.filler}`)
-  return undefined
-}
-
-/** Names who has it, and the step that releases it. */
-function ownedBySomebody(adoptable: Adoptable, { controller, isLabelled }: Ownership, isNamed = true): Refuse {
-  const title = titleOf(adoptable)
-  if (isNamed && adoptable.kind === 'PersistentVolumeClaim' && controller?.startsWith('DataVolume ') === true)
-    return {
-      reason: 'AdoptionOwned',
-      message: `${title} belongs to ${controller}: set annotation ${ANNOTATIONS.adopt} to datavolume/${adoptable.name}`,
-    }
-  if (controller !== undefined)
-    return {
-      reason: 'AdoptionOwned',
-      message: `${title} is controlled by ${controller}, which may delete it: release it by removing its metadata.ownerReferences, as ot adopt shows, or with ot adopt --yes`,
-    }
-  if (!isLabelled) return undefined
-  const message = `${title} has the label owner=${adoptable.name}, by which the older operator deletes it whoever owns it: remove that label, as ot adopt shows, or with ot adopt --yes`
-  return { reason: 'AdoptionOwned', message }
-}
-
-function claimOwned({ kind, name }: Adoptable, { uid }: AdoptedObject, claim: AdoptedObject | undefined): Refuse {
-  if (kind !== 'DataVolume' || claim === undefined) return undefined
-  const isOfIt = claim.controllerUid === undefined || claim.controllerUid === uid
-  const foreign = { ...claim, controller: isOfIt ? undefined : claim.controller }
-  return ownedBySomebody({ kind: 'PersistentVolumeClaim', name }, foreign, false)
-}
-
-const GIB = 1024n ** 3n
-
-/** Reports whether a volume may be of this disk size: the file system takes up to a tenth more, and drivers round up to whole GiB. */
-function isLarger(size: string, diskSize: string, isExact: boolean): boolean {
-  const [has, wanted] = [parseQuantity(size), parseQuantity(diskSize)]
-  if (has === undefined || wanted === undefined) return false
-  if (isExact) return has > wanted
-  const most = (wanted * 11n) / 10n
-  return has > ((most + GIB - 1n) / GIB) * GIB
-}
-
-function mismatch(adoptable: Adoptable, { object, claim }: AdoptionFacts, { target }: Case): Refuse {
-  const title = titleOf(adoptable)
-  const { size } = object ?? {}
-  const isExact = adoptable.kind === 'DataVolume'
-  if (size !== undefined && target.diskSize !== undefined && isLarger(size, target.diskSize, isExact))
-    return {
-      reason: 'AdoptionMismatch',
-      message: `${title} has ${size}, which is larger than diskSize ${target.diskSize}: set spec.diskSize to ${size}`,
-    }
-  const storageClass = adoptable.kind === 'VolumeSnapshot' ? undefined : (claim ?? object)?.storageClass
-  if (storageClass !== undefined && target.storageClass !== undefined && storageClass !== target.storageClass)
-    return {
-      reason: 'AdoptionMismatch',
-      message: `${title} is of storage class ${storageClass}, not of ${target.storageClass}: set spec.storageClass to ${storageClass}`,
-    }
-  return undefined
-}
-
-/** The source of an image, as a DataVolume has it. */
-function wantedSource({ sourceType, url, checksum }: Target): FilledFrom {
-  return { sourceType, url: sourceType === 'blank' ? undefined : url, checksum }
-}
-
-type Compared = 'same' | 'unknown' | 'unproved' | 'differs'
-
-function compared(facts: AdoptionFacts, target: Target): Compared {
-  const from = facts.object?.filledFrom
-  if (from?.sourceType === undefined) return 'unknown'
-  const wanted = wantedSource(target)
-  if (from.sourceType !== wanted.sourceType || from.url !== wanted.url) return 'differs'
-  if (from.checksum === wanted.checksum || wanted.checksum === undefined) return 'same'
-  return from.checksum === undefined ? 'unproved' : 'differs'
-}
-
-function sourceText({ sourceType, url, checksum }: FilledFrom): string {
-  return redactUrls([sourceType, url, checksum].filter((one) => one !== undefined).join(' '))
-}
-
-function isAnySource({ image }: ImageWorld): boolean {
-  return image.metadata.annotations?.[ANNOTATIONS.adoptSource] === 'any'
-}
-
-function sourceRefusal(adoptable: Adoptable, facts: AdoptionFacts, { world, target }: Case): Refuse {
-  const from = facts.object?.filledFrom
-  if (from === undefined || compared(facts, target) !== 'differs' || isAnySource(world)) return undefined
-  const message = `${titleOf(adoptable)} was filled from ${sourceText(from)}, and the spec says ${sourceText(wantedSource(target))}: correct the spec, or set annotation ${ANNOTATIONS.adoptSource} to any if the disk is right`
-  return { reason: 'SourceDiffers', message }
-}
-
-/** What is proved of what is adopted, and what is not. */
-function proofOf(adoptable: Adoptable, facts: AdoptionFacts, { target }: Case): AdoptionRefusal {
-  const { object } = facts
-  const size = object?.size === undefined ? '' : `, ${object.size}`
-  const state = { DataVolume: 'Succeeded', PersistentVolumeClaim: 'Bound', VolumeSnapshot: 'readyToUse' }[
-    adoptable.kind
-  ]
-  const what = `${titleOf(adoptable)} is ${state}${size}`
-  switch (compared(facts, target)) {
-    case 'same': {
-      const how = target.checksum === undefined ? '' : ' with its checksum'
-      return { reason: 'SourceMatches', message: `${what}, and was filled from the source in the spec${how}` }
-    }
-    case 'unproved':
-      return {
-        reason: 'SourceUnknown',
-        message: `${what}, and was filled from the source in the spec; nothing proves that it has the checksum in the spec`,
-      }
-    case 'differs':
-      return {
-        reason: 'SourceAccepted',
-        message: `${what}, and was filled from another source than the spec says, which annotation ${ANNOTATIONS.adoptSource} allows`,
-      }
-    case 'unknown':
-      return { reason: 'SourceUnknown', message: `${what}; nothing says which source it was filled from` }
-  }
 }

@@ -1,0 +1,237 @@
+import { vmDiskImage } from '@open-terrain/constructs/operator'
+import { compareTexts, messageOf } from '../../operator/base/messages.ts'
+import { readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
+import { controllerOf } from '../../operator/kube/controller-of.ts'
+import { find } from '../../operator/kube/find.ts'
+import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { type KubeObject, keyOf, type Raw, type ResourceType } from '../../operator/kube/kube-object.ts'
+import { listWhole } from '../../operator/kube/list-all.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
+import { confirm } from '../confirm.ts'
+import { CommandError, EXIT_CODES, type ExitCode } from '../exit-codes.ts'
+import { structuredText } from '../structured-text.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { bytesText, shown, tableOf } from '../table.ts'
+import {
+  type Found,
+  isOfOlder,
+  OLDER_GROUP,
+  type PlannedAdoption,
+  planAdoption,
+  releaseOf,
+  type Step,
+  shownManifest,
+} from './plan-adoption.ts'
+
+export const ADOPT_FORMS = ['text', 'json', 'yaml'] as const
+
+export interface AdoptOptions {
+  /** Names of DataVolumes, or of VMDiskImages of the older operator. Empty: all. */
+  readonly names: readonly string[]
+  /** Undefined: all. */
+  readonly namespace: string | undefined
+  readonly selector?: string
+  /** Do it without asking. */
+  readonly isAgreed: boolean
+  /** Only show it. */
+  readonly isDryRun: boolean
+  readonly output: (typeof ADOPT_FORMS)[number]
+}
+
+type Around = Pick<Surroundings, 'print' | 'tell' | 'ask'> & { readonly client: KubeClient }
+
+const OLDER: ResourceType = {
+  group: OLDER_GROUP,
+  version: 'v1alpha1',
+  kind: 'VMDiskImage',
+  plural: 'vmdiskimages',
+  namespaced: true,
+}
+const READY = 'Ready'
+
+/** How one of them has ended. */
+interface Ended {
+  readonly planned: PlannedAdoption
+  readonly done: readonly Step['what'][]
+  readonly error?: string
+}
+
+/** Shows what can be adopted, and does it if somebody says so. Throws CommandError and ApiError. */
+export async function adoptImages(around: Around, options: AdoptOptions): Promise<ExitCode> {
+  const planned = await plannedOf(around.client, options)
+  const ready = planned.filter(({ state }) => state === 'ready')
+  const isAsked = !options.isDryRun && ready.length > 0 && (options.isAgreed || mayAsk(around, options))
+  if (!isAsked) {
+    show(around, options, planned)
+    return EXIT_CODES.done
+  }
+  if (!options.isAgreed) {
+    show(around, options, planned)
+    await confirm(around, `adopt ${ready.length} of ${planned.length}?`)
+  }
+  const ended: Ended[] = []
+  for (const one of planned) ended.push(await carryOut(around.client, one))
+  tellEnds(around, options, ended)
+  const isDone = ended.every(({ planned: { state }, error }) => error === undefined && state !== 'refused')
+  return isDone ? EXIT_CODES.done : EXIT_CODES.failed
+}
+
+/** Scripts are not asked: they say --yes. */
+function mayAsk({ ask }: Around, { output }: AdoptOptions): boolean {
+  return ask !== undefined && output === 'text'
+}
+
+async function plannedOf(client: KubeClient, options: AdoptOptions): Promise<readonly PlannedAdoption[]> {
+  const { names, namespace, selector } = options
+  const where = { ...(namespace !== undefined && { namespace }), project: (object: KubeObject) => object }
+  const selected = { ...where, ...(selector !== undefined && { labelSelector: selector }) }
+  const older = await listWhole(client, OLDER, selected)
+  const known = new Set(older.map(({ metadata }) => keyOf(metadata)))
+  const made = (await listWhole(client, DATA_VOLUME, selected)).filter(isOfPeople)
+  const keys = [...older, ...made.filter(({ metadata }) => !known.has(keyOf(metadata)))]
+  const chosen = keys.filter(({ metadata: { name } }) => names.length === 0 || names.includes(name))
+  const absent = names.find((name) => !chosen.some(({ metadata }) => metadata.name === name))
+  if (absent !== undefined) {
+    const what = `no VMDiskImage of ${OLDER_GROUP} and no finished DataVolume without a controller is named ${absent}`
+    throw new CommandError('notFound', `${what}: ot adopt without a name lists them`)
+  }
+  const planned: PlannedAdoption[] = []
+  for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a.metadata), keyOf(b.metadata)))) {
+    const isOlder = known.has(keyOf(object.metadata))
+    planned.push(planOf(await foundAt(client, object.metadata, isOlder ? object : undefined)))
+  }
+  return planned
+}
+
+/** Reports whether a DataVolume is finished, and nobody controls it: people made it. */
+function isOfPeople(dataVolume: KubeObject): boolean {
+  const { source, sourceRef }: Raw = (dataVolume as Raw).spec ?? {}
+  const isCopy = sourceRef !== undefined || source?.pvc !== undefined || source?.snapshot !== undefined
+  return controllerOf(dataVolume) === undefined && !isCopy && (dataVolume as Raw).status?.phase === 'Succeeded'
+}
+
+/** What the older operator has not finished is not adopted. */
+function planOf(found: Found): PlannedAdoption {
+  const planned = planAdoption(found)
+  const phase = (found.older as Raw)?.status?.phase
+  if (found.older === undefined || planned.state !== 'ready' || phase === READY) return planned
+  const message = `its VMDiskImage of ${OLDER_GROUP} is ${phase ?? 'new'}, not ${READY}: the older operator still acts on it`
+  return { ...planned, state: 'refused', reason: 'AdoptionUnfinished', message, steps: [] }
+}
+
+async function foundAt(
+  client: KubeClient,
+  { namespace = '', name }: KubeObject['metadata'],
+  older: KubeObject | undefined,
+): Promise<Found> {
+  const key = { namespace, name }
+  const { signal } = new AbortController()
+  return {
+    ...key,
+    older,
+    dataVolume: await find(client, DATA_VOLUME, key),
+    claim: await find(client, PERSISTENT_VOLUME_CLAIM, key),
+    image: await find(client, vmDiskImage, key),
+    facts: await readAdoptionFacts(client, namespace, { kind: 'DataVolume', name }, signal),
+  }
+}
+
+/** Carries out what is left to do. After a break, the same command goes on from there. */
+async function carryOut(client: KubeClient, planned: PlannedAdoption): Promise<Ended> {
+  const done: Step['what'][] = []
+  if (planned.state !== 'ready') return { planned, done }
+  try {
+    // Who may not create the image is told before anything is taken from its owner.
+    await client.create(vmDiskImage, planned.manifest, { isDryRun: true })
+    for (const { what } of planned.steps) {
+      await write(client, what, planned)
+      done.push(what)
+    }
+    return { planned, done }
+  } catch (error) {
+    return { planned, done, error: messageOf(error) }
+  }
+}
+
+/** The version that is changed is the one that is read now: what it was judged by may have changed since. */
+async function write(client: KubeClient, what: Step['what'], { namespace, name, manifest }: PlannedAdoption) {
+  const key = { namespace, name }
+  if (what === 'create') {
+    await client.create(vmDiskImage, manifest, { isStrict: true })
+    return
+  }
+  const type = what === 'release' ? DATA_VOLUME : PERSISTENT_VOLUME_CLAIM
+  const object = await client.get(type, key)
+  const { uid, resourceVersion, deletionTimestamp } = object.metadata
+  if (deletionTimestamp !== undefined) throw new Error(`${object.kind} ${name} is being deleted`)
+  if (what === 'release' && controllerOf(object) !== undefined && !isOfOlder(object))
+    throw new Error(`${object.kind} ${name} has another controller now`)
+  const { metadata } = what === 'release' ? releaseOf(object) : { metadata: { labels: { owner: null } } }
+  await client.mergePatch(type, key, { metadata: { ...metadata, uid, resourceVersion } })
+}
+
+function show({ print }: Around, { output }: AdoptOptions, planned: readonly PlannedAdoption[]): void {
+  const shownPlans = planned.map((one) => ({ ...one, manifest: shownManifest(one.manifest) }))
+  if (output !== 'text') {
+    print(structuredText(shownPlans, output))
+    return
+  }
+  if (planned.length === 0) {
+    print(`nothing can be adopted: ${NOTHING}\n`)
+    return
+  }
+  print(
+    tableOf(
+      ['NAMESPACE', 'NAME', 'MADE BY', 'OWNER', 'STATE', 'PROVED', 'SIZE'],
+      planned.map((one) => [
+        one.namespace,
+        one.name,
+        one.madeBy,
+        one.owner ?? '-',
+        one.state,
+        one.reason,
+        bytesText(one.bytes),
+      ]),
+    ),
+  )
+  for (const one of shownPlans) print(`\n${storyOf(one)}`)
+  const saved = planned.filter(({ state }) => state === 'ready').reduce((sum, { bytes }) => sum + bytes, 0)
+  print(`\n${bytesText(saved)} of disks would not be downloaded again. Nothing was changed.\n`)
+}
+
+const NOTHING = `no VMDiskImage of ${OLDER_GROUP}, and no finished DataVolume without a controller`
+
+function storyOf({ namespace, name, state, message, steps, manifest }: PlannedAdoption): string {
+  const lines = [`${namespace}/${name} is ${state}: ${message}`]
+  for (const [at, { text, command }] of steps.entries()) {
+    lines.push(`  ${at + 1}. ${text}`)
+    if (command !== undefined) lines.push(`     ${command}`)
+  }
+  const told = lines.map((line) => `${shown(line)}\n`).join('')
+  if (state !== 'ready') return told
+  const yaml = structuredText(manifest, 'yaml').trimEnd().split('\n')
+  return `${told}${yaml.map((line) => `     ${line}\n`).join('')}`
+}
+
+function tellEnds({ print, tell }: Around, { output }: AdoptOptions, ended: readonly Ended[]): void {
+  if (output !== 'text') {
+    const all = ended.map(({ planned, ...rest }) => ({
+      ...planned,
+      manifest: shownManifest(planned.manifest),
+      ...rest,
+    }))
+    print(structuredText(all, output))
+    return
+  }
+  for (const { planned, done, error } of ended) {
+    const title = `${planned.namespace}/${planned.name}`
+    if (error !== undefined) {
+      const after = done.length === 0 ? 'nothing was changed' : `done before that: ${done.join(', ')}`
+      tell(`${shown(`${title}: ${error}; ${after}; the same command goes on from there`)}\n`)
+    } else if (planned.state === 'refused') tell(`${shown(`${title} is not adopted: ${planned.message}`)}\n`)
+    else
+      print(
+        `${shown(`${title}: VMDiskImage ${planned.name} ${planned.state === 'adopted' ? 'adopts it already' : 'adopts it now'}`)}\n`,
+      )
+  }
+}
