@@ -183,7 +183,6 @@ export {
   COPIED_TYPES,
   type CopiedType,
   type CopiedWorkspaceSecret,
-  GENERATED_LENGTH,
   type GeneratedWorkspaceSecret,
   isCopiedSecret,
   isGeneratedSecret,
@@ -266,6 +265,7 @@ export {
   SYSPREP_FROM_SPEC,
 } from './children/fields-from-spec.ts'
 export { type FirstStartParts, firstStartParts } from './children/first-start.ts'
+export { generatedSecretRemarks, type MemberTitle } from './children/generated-secret-remarks.ts'
 export { guestHostsHash, withGuestHosts } from './children/guest-hosts.ts'
 export type { ChildMetadata, ChildOwnerReference, ImageChild, ImageRef } from './children/image-child.ts'
 export {
@@ -456,7 +456,6 @@ export {
 export {
   areMounted,
   freePlayAddress,
-  hasPlayLogin,
   hasPlays,
   PLAYER_CONTAINER,
   PLAYS_POLICY,
@@ -473,6 +472,7 @@ export {
   renderPlayJob,
   renderPlaysNetworkPolicy,
   renderWorkspacePlays,
+  unplayedWarnings,
   WorkspacePlays,
   type WorkspacePlaysProps,
   whyNotPlayable,

@@ -31,6 +31,8 @@ interface ImagesOfApp {
   /** Whether an object of the app makes images: then its author does not leave that to others. */
   readonly isMaker: boolean
   readonly names: ReadonlySet<string>
+  /** What they say that its disk has, by the name of the image. */
+  readonly sizes: ReadonlyMap<string, string>
 }
 
 /** Every object of an app is compared with all others, each time that it is checked: what they say is gathered once for as long as nothing is added. */
@@ -44,12 +46,19 @@ export function imagesOfApp(root: IConstruct): ImagesOfApp {
   const before = knownImages.get(root)
   if (before?.changes === changes) return before.images
   const objects = authoredIn(root)
+  const claims = objects.flatMap((one) => one.authoredImages())
   const images = {
     isMaker: objects.some(({ kind }) => IMAGE_MAKERS.includes(kind)),
-    names: new Set(objects.flatMap((one) => one.authoredImages().map(({ image }) => image))),
+    names: new Set(claims.map(({ image }) => image)),
+    sizes: new Map(claims.flatMap((claim) => sizeOf(claim)).toReversed()),
   }
   knownImages.set(root, { changes, images })
   return images
+}
+
+function sizeOf({ image, settings }: AuthoredImage): [string, string][] {
+  const { diskSize } = settings as { readonly diskSize?: unknown }
+  return typeof diskSize === 'string' || typeof diskSize === 'number' ? [[image, String(diskSize)]] : []
 }
 
 /** Returns what is wrong between an object and those that were added to the app before it. */

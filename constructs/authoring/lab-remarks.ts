@@ -1,5 +1,6 @@
 import { isOverlapping } from '../api/ip-address.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
+import { compareQuantities } from '../api/quantity.ts'
 import type { SpecWarning } from '../api/spec-warning.ts'
 import type { VirtualMachineSpec } from '../api/virtual-machine.ts'
 import { warningsOf } from '../api/virtual-machine-warnings.ts'
@@ -12,16 +13,19 @@ import {
 } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { isGeneratedSecret } from '../api/workspace-secrets.ts'
+import { generatedSecretRemarks } from '../children/generated-secret-remarks.ts'
 import { membersOf, type WorkspaceMember } from '../children/member-names.ts'
 import type { SpecRemarkId } from '../children/spec-remark.ts'
 import { userDataWarnings } from '../children/user-data-warnings.ts'
 import { unusedVolumeWarnings, wholeLabRemarks } from '../children/workspace-lab-warnings.ts'
 import { renderWorkspaceMachine } from '../children/workspace-machine.ts'
+import { unplayedWarnings } from '../children/workspace-plays.ts'
 import {
   clusterRemarks,
   machineDiskWarnings,
   machineNetworkRemarks,
   networkRemarks,
+  podOverrideWarnings,
   serviceWarnings,
 } from '../children/workspace-warnings.ts'
 
@@ -54,13 +58,15 @@ export interface AuthorsWords {
   readonly isOutside: (network: number, address: string) => boolean
   /** Whether the passwords of a machine are meant to be readable. @param vm index of the machine */
   readonly isPlainTextMeant: (vm: number) => boolean
+  /** Size of an image that the same app makes, as a quantity; undefined if nobody says it. */
+  readonly imageSize: (image: string) => string | undefined
 }
 
 type Told = Pick<LabRemark, 'id' | 'message'>
 
 /** Returns what may not work in a lab, whatever the policy of its cluster says. */
 export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[] {
-  const { networks = [], vms = [], containerClusters = [], volumes = [], services = [] } = spec
+  const { networks = [], vms = [], containerClusters = [], volumes = [], services = [], secrets = [] } = spec
   const located = <Item extends { readonly name: string }>(
     list: string,
     items: readonly Item[],
@@ -71,7 +77,7 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
     )
   return [
     ...wholeLabRemarks(spec).map(({ id, message }) => ({ id, message, path: 'spec' })),
-    ...located('vms', vms, (vm, at) => machineRemarks(spec, vm, words.isPlainTextMeant(at))),
+    ...located('vms', vms, (vm, at) => machineRemarks(spec, vm, { ...words, isPlainTextMeant: words.isPlainTextMeant(at) })),
     ...located('containerClusters', containerClusters, (cluster) => podRemarks(spec, cluster)),
     ...located('volumes', volumes, (volume) => tell('VolumeUnused', unusedVolumeWarnings(spec, volume))),
     ...located('networks', networks, (network, at) => [
@@ -80,6 +86,9 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
       ),
       ...tell('NetworksOverlap', overlapsBefore(spec, network, networks.slice(0, at))),
     ]),
+    ...located('secrets', secrets, (secret) =>
+      isGeneratedSecret(secret) ? generatedSecretRemarks(spec, secret, titleOf) : [],
+    ),
     ...located('services', services, (service) => tell('ServiceUnanswered', serviceWarnings(spec, service))),
   ]
 }
@@ -104,18 +113,41 @@ function tell(id: Told['id'], messages: readonly string[]): Told[] {
   return messages.map((message) => ({ id, message }))
 }
 
-function machineRemarks(spec: WorkspaceSpec, vm: WorkspaceVm, isPlainTextMeant: boolean): Told[] {
+function titleOf(member: WorkspaceMember | 'player'): string {
+  return member === 'player' ? 'spec.ansible' : member.name
+}
+
+interface MachineWords extends Pick<AuthorsWords, 'imageSize'> {
+  readonly isPlainTextMeant: boolean
+}
+
+function machineRemarks(spec: WorkspaceSpec, vm: WorkspaceVm, { isPlainTextMeant, imageSize }: MachineWords): Told[] {
   const { networkDriver: driver, imageNamespace } = POLICY_DEFAULTS
   const workspace = { name: 'lab', uid: '' }
   const machine = renderWorkspaceMachine({ workspace, spec, vm, imageNamespace, driver })
   return [
-    ...guestRemarks(machine.spec, vm.vmDiskImageTemplate?.diskSize),
+    ...guestRemarks(machine.spec, imageSize(vm.backingVMDiskImage) ?? vm.vmDiskImageTemplate?.diskSize),
+    ...tell('DiskSmallerThanImage', smallDisks(vm, imageSize)),
+    // Without an image, the policy says whether anything plays them.
+    ...tell('RolesNotPlayed', spec.ansible?.image === undefined ? [] : unplayedWarnings(spec, vm)),
     ...machineNetworkRemarks(spec, vm),
     ...tell('VolumeShared', machineDiskWarnings(spec, vm)),
     ...commonRemarks(spec, vm),
     ...(isPlainTextMeant ? [] : plainPasswords(vm)),
     ...tell('PasswordInVariables', passwordVariables(vm)),
   ]
+}
+
+/** The same of the disks beside the root disk as of the root disk itself. */
+export function smallDisks(
+  { disks = [] }: Pick<WorkspaceVm, 'disks'>,
+  imageSize: (image: string) => string | undefined,
+): string[] {
+  return disks.flatMap(({ name, size, backingVMDiskImage: image }) => {
+    const least = image === undefined ? undefined : imageSize(image)
+    if (size === undefined || least === undefined || (compareQuantities(size, least) ?? 0) >= 0) return []
+    return [`disk ${name} gets ${least}, the size of its image: its size asks for less (${size})`]
+  })
 }
 
 /** Returns what may not work in the guest of a machine. */
@@ -138,9 +170,11 @@ export function plainPasswords({ users = [] }: Pick<WorkspaceVm, 'users'>): Told
 
 function podRemarks(spec: WorkspaceSpec, cluster: WorkspaceContainerCluster): Told[] {
   const { networkDriver: driver } = POLICY_DEFAULTS
-  const remarks = clusterRemarks({ workspace: { name: 'lab', uid: '' }, spec, cluster, driver })
+  const props = { workspace: { name: 'lab', uid: '' }, spec, cluster, driver }
+  const remarks = clusterRemarks(props)
   return [
     ...remarks.filter(({ id }) => id !== 'NodeSelectorsDiffer'),
+    ...tell('OverridesReplace', podOverrideWarnings(props)),
     ...commonRemarks(spec, cluster),
     ...tell('UntaggedImage', untaggedImages(cluster)),
     ...tell('PasswordInEnvironment', passwordsInEnvironment(cluster)),

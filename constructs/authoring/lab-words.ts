@@ -40,6 +40,7 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** What a sentence says for those who write YAML, and for those who do not. */
 const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/set passwordSecretRef with lock_passwd: false, or ssh_authorized_keys/, 'give one a password or sshKeys'],
+  [/give one of its interfaces an ipAddress/, 'give connect an address'],
   [/take it from a Secret with passwordSecretRef/, "take it from a Secret, as password: secret.key('name')"],
   [/lock_passwd is true unless it is set to false/, 'give it by password, and not by lock_passwd'],
   [/mount it in a container \(volumeMounts\)/, "mount it in a container (mounts: [volume.at('/data')])"],

@@ -597,6 +597,62 @@ const WARNED_OF: readonly Row[] = [
     '[DiskSmallerThanImage]',
   ],
   [
+    'a disk that is smaller than that of its release',
+    ({ chart, lab, net }) => {
+      const image = releaseOf(chart, 'images').image('kali')
+      lab.addVm('a', { ...START, image, diskSize: '5Gi' }).connect(net, 1)
+    },
+    'labs/lab/vms.a: warning: the disk gets 10Gi, the size of its image: diskSize (resources.diskSize) asks for less (5Gi) [DiskSmallerThanImage]',
+  ],
+  [
+    'a further disk that is smaller than that of its release',
+    ({ chart, lab, net }) => {
+      const image = releaseOf(chart, 'images').image('kali')
+      lab.addVm('a', { ...START, disks: [{ name: 'd', image, size: '5Gi' }] }).connect(net, 1)
+    },
+    'disk d gets 10Gi, the size of its image: its size asks for less (5Gi) [DiskSmallerThanImage]',
+  ],
+  [
+    'a generated password that is too long for Windows',
+    ({ lab }) => {
+      const logins = lab.addSecret('logins', { generate: ['analyst'] })
+      lab.addVm('dc', { ...START, os: 'windows', users: [{ name: 'analyst', password: logins.key('analyst') }] })
+    },
+    'labs/lab/secrets.logins: warning: its key analyst is made with 24 characters, and dc needs it as a password of Windows, which has at most 20: give it length: 20 in generate of the Secret or, once it is made, name another key that has [PasswordTooLong]',
+  ],
+  [
+    'a Secret whose keys are made as a login to a registry',
+    ({ lab }) => {
+      lab.addSecret('logins', { generate: ['a'] })
+      lab.addContainers('p', { pullSecrets: ['logins'] }).add('c', { image: 'web:1' })
+    },
+    'labs/lab/secrets.logins: warning: it is no login to a registry, and p names it in pullSecrets',
+  ],
+  [
+    'roles of a machine without an address',
+    ({ lab }) => {
+      lab.addVm('a', { ...START, build: [router({ enable_nat: true })] })
+      lab.patch({ ansible: { image: 'ansible:1' } })
+    },
+    'the roles of a are not played, because it has no static address: give connect an address [RolesNotPlayed]',
+  ],
+  [
+    'roles of a machine that nobody can log in to',
+    ({ lab, net }) => {
+      lab.addVm('a', { ...START, build: [router({ enable_nat: true })] }).connect(net, 1)
+      lab.patch({ ansible: { image: 'ansible:1' } })
+    },
+    /Ansible may not get into a, .* \[RolesNotPlayed\]$/,
+  ],
+  [
+    'an override of what the containers say',
+    ({ lab }) =>
+      lab
+        .addContainers('p', { overrides: { spec: { enableServiceLinks: true } } })
+        .add('c', { image: 'web:1' }),
+    /overrides replaces what the rest of the member with containers says: spec.enableServiceLinks .*\[OverridesReplace\]$/,
+  ],
+  [
     'one volume for two who write',
     ({ lab }) => {
       const volume = lab.addVolume('v', { size: '1Gi' })

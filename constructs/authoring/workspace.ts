@@ -162,7 +162,9 @@ export class Workspace extends AuthoredObject {
 
   /** What an author should know about a spec that is valid. */
   protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
+    const { sizes } = imagesOfApp(this.node.root)
     const words: AuthorsWords = {
+      imageSize: (image) => sizes.get(image),
       isOutside: (at, address) => {
         const network = this.#partAt('networks', at)
         return network !== undefined && (network as LabNetwork).isOutside(address)

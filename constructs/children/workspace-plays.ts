@@ -126,6 +126,17 @@ export function hasPlayLogin({ users = [], userData, userDataSecretRef }: Worksp
   return isUsable || userData !== undefined || userDataSecretRef !== undefined
 }
 
+/** Returns why the roles of a machine are not played, or may not be, where something plays those of the workspace. */
+export function unplayedWarnings(spec: WorkspaceSpec, vm: WorkspaceVm): string[] {
+  if (vm.ignoreOnDeploy === true || playsOf(vm).length === 0) return []
+  const why = whyNotPlayable(spec, vm)
+  if (why !== undefined) return [`the roles of ${vm.name} are not played, because ${why}`]
+  if (hasPlayLogin(vm)) return []
+  return [
+    `Ansible may not get into ${vm.name}, since none of its users has passwordSecretRef or ssh_authorized_keys: give one to a user, with a key also ansible.sshKeySecretRef`,
+  ]
+}
+
 /** Returns the names of the Secrets that are needed to play the roles of a machine. */
 export function playSecrets(spec: WorkspaceSpec, vm: WorkspaceVm): readonly string[] {
   const { key, password } = loginOf(spec, vm)

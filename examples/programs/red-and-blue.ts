@@ -18,7 +18,7 @@ const release = new Release(chart, 'images', {
   images: { router: url('router'), kali: url('kali'), windows: url('windows'), siem: url('siem') },
 })
 const lab = new Workspace(chart, 'redblue')
-const logins = lab.addSecret('logins', { generate: ['red', 'blue', 'analyst'] })
+const logins = lab.addSecret('logins', { generate: ['red', 'blue', { key: 'analyst', length: 20 }] })
 const internet = lab.addNetwork('internet', { cidr: '198.51.100.0/24' })
 const dmz = lab.addNetwork('dmz', { cidr: '10.1.0.0/24' })
 const office = lab.addNetwork('office', { cidr: '10.2.0.0/24' })

@@ -2,7 +2,6 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   areMounted,
   freePlayAddress,
-  hasPlayLogin,
   isHalted,
   PLAY_MESSAGE_MAX,
   type Play,
@@ -16,6 +15,7 @@ import {
   type WorkspaceSpec,
   type WorkspaceStatus,
   type WorkspaceVm,
+  unplayedWarnings,
   whyNotPlayable,
 } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
@@ -520,13 +520,5 @@ export function playWarnings(spec: WorkspaceSpec, policy: { readonly ansibleImag
       : [
           'nobody plays the roles of the machines: name an image in spec.ansible.image or in the policy key ansibleImage, or mount the volume ansible into a container that plays them',
         ]
-  return vms.flatMap((vm) => {
-    const why = whyNotPlayable(spec, vm)
-    if (why !== undefined) return [`the roles of ${vm.name} are not played, because ${why}`]
-    return hasPlayLogin(vm)
-      ? []
-      : [
-          `Ansible may not get into ${vm.name}, since none of its users has passwordSecretRef or ssh_authorized_keys: give one to a user, with a key also ansible.sshKeySecretRef`,
-        ]
-  })
+  return vms.flatMap((vm) => unplayedWarnings(spec, vm))
 }

@@ -2,12 +2,12 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   copiedUidOf,
   copiedVersionOf,
-  GENERATED_LENGTH,
   type GeneratedWorkspaceSecret,
+  generatedSecretRemarks,
   isGeneratedSecret,
+  type MemberTitle,
   renderGeneratedSecret,
   renderSecretCopy,
-  WINDOWS_PASSWORD_MAX,
   type WorkspaceSecret,
   type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
@@ -29,7 +29,7 @@ import {
 } from '../component.ts'
 import type { ComponentKind, Judgement } from '../component-kind.ts'
 import { keysLostOf } from '../generated-keys.ts'
-import { isCopied, isSecretNamed, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
+import { isCopied, isSecretNamed, PLAYER, secretNamesOf, secretsAskedIn } from '../missing-secrets.ts'
 import { isCopyKept, type SecretSource } from '../secret-sources.ts'
 
 const KIND = 'Secret'
@@ -215,38 +215,20 @@ function warningsOn({ spec, secretSources }: Blueprint, secret: WorkspaceSecret)
 const LOGINS: ReadonlySet<string> = new Set(['kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg'])
 
 /** What it has besides is of people: they may have put there what is asked of it. */
-function warningsOnGenerated(spec: WorkspaceSpec, { name, generate }: GeneratedWorkspaceSecret): string[] {
+function warningsOnGenerated(spec: WorkspaceSpec, secret: GeneratedWorkspaceSecret): string[] {
+  const { name, generate } = secret
   const made = new Set(generate.map(({ key }) => key))
-  const asked = (secretsAskedIn(spec).get(name) ?? []).filter(({ key }) => key === undefined || !made.has(key))
+  const asked = (secretsAskedIn(spec).get(name) ?? []).filter(({ key }) => key !== undefined && !made.has(key))
   const lacking = [...Map.groupBy(asked, ({ key }) => key)].map(([key, by]) => {
     const members = firstFew([...new Set(by.map((one) => one.by))], SHOWN_MAX)
-    return key === undefined
-      ? `it is no login to a registry, and ${members} names it in pullSecrets: name one of type kubernetes.io/dockerconfigjson there`
-      : `its key ${key} is not made, and ${members} needs it: add it to generate of the Secret, or name one that is there`
+    return `its key ${key} is not made, and ${members} needs it: add it to generate of the Secret, or name one that is there`
   })
-  return [...lacking, ...generate.flatMap((one) => warningOnLength(spec, name, one))]
+  return [...lacking, ...generatedSecretRemarks(spec, secret, titleOf).map(({ message }) => message)]
 }
 
-/** No error: people may have put a shorter value there. */
-function warningOnLength(
-  { vms = [] }: WorkspaceSpec,
-  name: string,
-  { key, length = GENERATED_LENGTH }: GeneratedWorkspaceSecret['generate'][number],
-): string[] {
-  const guests = vms.filter(
-    ({ os, users = [] }) =>
-      os === 'windows' &&
-      users.some(({ passwordSecretRef: ref }) => ref !== undefined && ref.name === name && ref.key === key),
-  )
-  if (length <= WINDOWS_PASSWORD_MAX || guests.length === 0) return []
-  const members = firstFew(
-    guests.map((vm) => idOf('VirtualMachine', vm.name)),
-    SHOWN_MAX,
-  )
-  const most = WINDOWS_PASSWORD_MAX
-  return [
-    `its key ${key} is made with ${length} characters, and ${members} needs it as a password of Windows, which has at most ${most}: give it length: ${most} in generate of the Secret or, once it is made, name another key that has`,
-  ]
+const titleOf: MemberTitle = (member) => {
+  if (member === 'player') return PLAYER
+  return idOf('containers' in member ? 'ContainerCluster' : 'VirtualMachine', member.name)
 }
 
 /** Says that values are gone, or about to be. They are nowhere else: the operator does not know them. */
