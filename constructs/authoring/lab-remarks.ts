@@ -28,6 +28,7 @@ import {
 /** What only authors are warned of: the operator does not judge who can read a password, or what a tag is worth. */
 export const AUTHOR_WARNING_IDS = [
   'EndIsOver',
+  'ImageElsewhere',
   'NoNetwork',
   'PasswordInEnvironment',
   'PasswordInVariables',

@@ -232,7 +232,7 @@ describe('a lab whose parts are added', () => {
       diskSize: '1Gi',
     })
     const own = new VMDiskImage(chart, 'own', {
-      metadata: { name: 'own' },
+      metadata: { name: 'own', namespace: 'vmdi-farm' },
       url: 'https://images.example.com/own.qcow2',
     })
     const lab = new Workspace(chart, 'lab')
@@ -247,7 +247,7 @@ describe('a lab whose parts are added', () => {
     const [sync, , { spec }] = Testing.synth(chart)
     expect(sync).toMatchObject({
       kind: 'DataSync',
-      metadata: { name: 'lab-033-2.0.0' },
+      metadata: { name: 'lab-033-2.0.0', namespace: 'vmdi-farm' },
       spec: { vms: [{ name: 'kali' }, { name: 'dc1' }], version: '2.0.0' },
     })
     expect(spec.vms).toMatchObject([
