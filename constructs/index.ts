@@ -39,6 +39,7 @@ export {
   type SecretKey,
 } from './authoring/lab-secret.ts'
 export {
+  type ImageOfApp,
   type LabDisk,
   type LabImage,
   type LabUser,

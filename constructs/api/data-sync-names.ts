@@ -45,6 +45,14 @@ export function dataSyncImageName(triple: ImageTriple): string {
   return isPlain ? plain : `${safe(plain)}-${shortHash([workspaceId, version, vm])}`
 }
 
+/**
+ * Reports whether a name is a shorter one with a hash: people who know the three parts write `lab-033-2.0.0-dc1`, and the image is
+ * `lab-033-2.0.0-dc1-9cef6943`.
+ */
+export function isWithHash(name: string, shorter: string): boolean {
+  return HASHED.test(name) && name.replace(HASHED, '') === shorter.toLowerCase()
+}
+
 function isReadAs(name: string, { workspaceId, version, vm }: ImageTriple): boolean {
   const [, one, two, three] = READING.exec(name) ?? []
   return one === workspaceId && two === version && three === vm

@@ -3,7 +3,9 @@ import type { IConstruct } from 'constructs'
 import { DATA_SYNC_IMAGE_FIELDS, dataSync } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
+import { workspace } from '../api/workspace.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
+import type { AuthorWarning } from './author-warning.ts'
 import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
 
 const IMAGE_MAKERS: readonly string[] = [dataSync.kind, vmDiskImage.kind]
@@ -14,8 +16,8 @@ interface Said {
   readonly settings: object
 }
 
-/** What the objects of a chart say, in the order of the tree. Charts may be for different clusters: each is a file of its own. */
-interface ChartIndex {
+/** What the objects of a chart, or of an app, say, in the order of the tree. Charts may be for different clusters: each is a file of its own. */
+interface ObjectIndex {
   /** Place of each object among them. */
   readonly places: Map<AuthoredNode, number>
   /** The first object of each kind, namespace and name. */
@@ -24,13 +26,17 @@ interface ChartIndex {
   readonly images: Map<string, Said[]>
 }
 
-type AppIndex = ReadonlyMap<IConstruct | undefined, ChartIndex>
+interface AppIndex {
+  readonly charts: ReadonlyMap<IConstruct | undefined, ObjectIndex>
+  readonly whole: ObjectIndex
+}
 
 /** Which images the objects of an app make, or bring with them. */
 interface ImagesOfApp {
   /** Whether an object of the app makes images: then its author does not leave that to others. */
   readonly isMaker: boolean
-  readonly names: ReadonlySet<string>
+  /** The namespaces of each name. What has none may be anywhere. */
+  readonly names: ReadonlyMap<string, readonly (string | undefined)[]>
   /** What they say that its disk has, by the name of the image. */
   readonly sizes: ReadonlyMap<string, string>
 }
@@ -46,50 +52,76 @@ export function imagesOfApp(root: IConstruct): ImagesOfApp {
   const before = knownImages.get(root)
   if (before?.changes === changes) return before.images
   const objects = authoredIn(root)
-  const claims = objects.flatMap((one) => one.authoredImages())
-  const images = {
-    isMaker: objects.some(({ kind }) => IMAGE_MAKERS.includes(kind)),
-    names: new Set(claims.map(({ image }) => image)),
-    sizes: new Map(claims.flatMap((claim) => sizeOf(claim)).toReversed()),
+  const names = new Map<string, (string | undefined)[]>()
+  const sizes = new Map<string, string>()
+  for (const object of objects) {
+    const ofLabs = object.kind === workspace.kind ? POLICY_DEFAULTS.imageNamespace : undefined
+    for (const claim of object.authoredImages()) {
+      const { image, namespace = ofLabs } = claim
+      names.set(image, [...(names.get(image) ?? []), namespace])
+      const size = sizeOf(claim)
+      if (size !== undefined && !sizes.has(image)) sizes.set(image, size)
+    }
   }
+  const images = { isMaker: objects.some(({ kind }) => IMAGE_MAKERS.includes(kind)), names, sizes }
   knownImages.set(root, { changes, images })
   return images
 }
 
-function sizeOf({ image, settings }: AuthoredImage): [string, string][] {
+function sizeOf({ settings }: AuthoredImage): string | undefined {
   const { diskSize } = settings as { readonly diskSize?: unknown }
-  return typeof diskSize === 'string' || typeof diskSize === 'number' ? [[image, String(diskSize)]] : []
+  return typeof diskSize === 'string' || typeof diskSize === 'number' ? String(diskSize) : undefined
 }
 
 /** Returns what is wrong between an object and those that were added to the app before it. */
 export function appProblemsOf(object: AuthoredNode): string[] {
+  return foundIn(object, ({ charts }) => {
+    const beside = charts.get(chartOf(object))
+    return beside === undefined ? [] : [...takenName(beside, object), ...otherImages(beside, object)]
+  })
+}
+
+/** Returns what is wrong between an object and those of other charts, if they are for one cluster. */
+export function appWarningsOf(object: AuthoredNode): AuthorWarning[] {
+  const isElsewhere = (other: AuthoredNode) => chartOf(other) !== chartOf(object)
+  return foundIn(object, ({ whole }) => [
+    ...nameElsewhere(whole, object)
+      .filter(isElsewhere)
+      .map((other) => nameWarning(object, other)),
+    ...differingImages(whole, object)
+      .filter(({ by }) => isElsewhere(by))
+      .map((one) => imageWarning(object, one)),
+  ])
+}
+
+function foundIn<Found>(object: AuthoredNode, find: (index: AppIndex) => Found[]): Found[] {
   const { root } = object.node
   const changes = changesIn(root)
   const before = known.get(root)
   const index = before?.changes === changes ? before.index : indexOf(root)
   known.set(root, { changes, index })
-  const problems = problemsAmong(index, object)
+  const found = find(index)
   // Somebody may have taken the other object out of the tree.
-  return problems.length === 0 ? problems : problemsAmong(indexOf(root), object)
-}
-
-function problemsAmong(index: AppIndex, object: AuthoredNode): string[] {
-  const beside = index.get(chartOf(object))
-  return beside === undefined ? [] : [...takenName(beside, object), ...otherImages(beside, object)]
+  return found.length === 0 ? found : find(indexOf(root))
 }
 
 function indexOf(root: IConstruct): AppIndex {
-  const index = new Map<IConstruct | undefined, ChartIndex>()
+  const charts = new Map<IConstruct | undefined, ObjectIndex>()
+  const whole = emptyIndex()
   for (const object of authoredIn(root)) {
     const chart = chartOf(object)
-    const said = index.get(chart) ?? { places: new Map(), names: new Map(), images: new Map() }
-    index.set(chart, said)
-    note(said, object)
+    const said = charts.get(chart) ?? emptyIndex()
+    charts.set(chart, said)
+    for (const index of [said, whole]) note(index, object)
   }
-  return index
+  return { charts, whole }
 }
 
-function note({ places, names, images }: ChartIndex, object: AuthoredNode): void {
+function emptyIndex(): ObjectIndex {
+  return { places: new Map(), names: new Map(), images: new Map() }
+}
+
+function note({ places, names, images }: ObjectIndex, object: AuthoredNode): void {
   places.set(object, places.size)
   const name = nameKey(object)
   if (!names.has(name)) names.set(name, object)
@@ -104,8 +136,9 @@ function chartOf({ node }: AuthoredNode): IConstruct | undefined {
   return node.scopes.findLast((scope) => Chart.isChart(scope))
 }
 
+/** A lab is in no namespace, whatever its chart says. */
 function nameKey({ kind, name, metadata: { namespace = '' } }: AuthoredNode): string {
-  return [kind, namespace, name].join('/')
+  return [kind, kind === workspace.kind ? '' : namespace, name].join('/')
 }
 
 /** Machines of labs have their images where the policy says. */
@@ -113,22 +146,51 @@ function imageKey({ namespace = POLICY_DEFAULTS.imageNamespace, image }: Authore
   return [namespace, image].join('/')
 }
 
-function takenName({ names }: ChartIndex, object: AuthoredNode): string[] {
-  const first = names.get(nameKey(object))
-  if (first === undefined || first === object) return []
-  return [
-    `metadata.name: ${object.name} is the name of ${first.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into charts of their own`,
-  ]
+function takenName(index: ObjectIndex, object: AuthoredNode): string[] {
+  return nameElsewhere(index, object).map(
+    (first) =>
+      `metadata.name: ${object.name} is the name of ${first.node.path} too, and one would replace the other: call one of them otherwise, or put objects for different clusters into charts of their own`,
+  )
 }
 
-function otherImages({ places, images }: ChartIndex, object: AuthoredNode): string[] {
+function nameWarning(object: AuthoredNode, first: AuthoredNode): AuthorWarning {
+  const message = `${object.name} is the name of ${first.node.path} too, and in one cluster each would replace the other: call one of them otherwise, or acknowledge this if their charts are for different clusters`
+  return { at: object, id: 'NameInOtherChart', message }
+}
+
+/** Returns the first object of this name, if that is another one. */
+function nameElsewhere({ names }: ObjectIndex, object: AuthoredNode): AuthoredNode[] {
+  const first = names.get(nameKey(object))
+  return first === undefined || first === object ? [] : [first]
+}
+
+function otherImages(index: ObjectIndex, object: AuthoredNode): string[] {
+  return differingImages(index, object).map(
+    ({ image, by, fields }) =>
+      `image ${image}: ${by.node.path} says something else about it, in ${fields.join(', ')}: make them the same, or name another image`,
+  )
+}
+
+function imageWarning(object: AuthoredNode, { image, by, fields }: Difference): AuthorWarning {
+  const message = `of image ${image}, ${by.node.path} in another chart says something else, in ${fields.join(', ')}: make them the same or name another image, or acknowledge this if the charts are for different clusters`
+  return { at: object, id: 'ImageInOtherChart', message }
+}
+
+interface Difference {
+  readonly image: string
+  /** Who was the first to say something else. */
+  readonly by: AuthoredNode
+  readonly fields: readonly string[]
+}
+
+/** Returns what was said of the images of an object before it, and is not the same. */
+function differingImages({ places, images }: ObjectIndex, object: AuthoredNode): Difference[] {
+  const own = places.get(object) ?? 0
   return object.authoredImages().flatMap((claim) => {
-    const own = places.get(object) ?? 0
     for (const { by, settings } of images.get(imageKey(claim)) ?? []) {
       if ((places.get(by) ?? 0) >= own) break
-      const differing = differingSources(claim.settings, settings)
-      if (differing.length > 0)
-        return `image ${claim.image}: ${by.node.path} says something else about it, in ${differing.join(', ')}: make them the same, or name another image`
+      const fields = differingSources(claim.settings, settings)
+      if (fields.length > 0) return [{ image: claim.image, by, fields }]
     }
     return []
   })

@@ -5,7 +5,7 @@ import { withValue } from '../api/message-value.ts'
 import { dnsLabel } from '../api/shared.ts'
 import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
-import { appProblemsOf } from './app-problems.ts'
+import { appProblemsOf, appWarningsOf } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 import { freeId, notePlace } from './made-at.ts'
@@ -101,7 +101,7 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
   /** Returns what may not work; empty if the object is not valid. */
   warnings(): readonly AuthorWarning[] {
     const { parsed, problems } = this.#check()
-    return problems.length > 0 ? [] : this.specWarnings(parsed)
+    return problems.length > 0 ? [] : this.#warnings(parsed)
   }
 
   /** What it says that images are. */
@@ -134,8 +134,12 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     const { spec, parsed, problems } = this.#check()
     if (problems.length > 0 || teamProblems(this).length > 0) throw new Error(problemsOfApp(this.node.root))
     this.#spec = spec
-    tellWarnings(this, this.specWarnings(parsed))
+    tellWarnings(this, this.#warnings(parsed))
     return withoutKeptJson(super.toJson())
+  }
+
+  #warnings(parsed: unknown): readonly AuthorWarning[] {
+    return [...this.specWarnings(parsed), ...appWarningsOf(this)]
   }
 
   #check(): CheckedProps {

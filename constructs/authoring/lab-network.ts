@@ -44,7 +44,7 @@ export function outside(host: number | string): OutsideAddress {
 /**
  * Where packets or questions are sent. A member: its address. A number: the host number of a member, such as 7 for 10.10.0.7 in 10.10.0.0/24; synth fails if
  * no member has it. An address as a text: a member, or somebody who is not in the lab, unless it is in a network of the lab and no member has it.
- * `outside(14)`: somebody who is not in the lab.
+ * `outside(14)`: somebody who is not in the lab. On dual stack, members and numbers stand for an address of each kind, IPv4 and IPv6; a text for itself alone.
  */
 export type Hop = LabHost | number | string | OutsideAddress
 
@@ -64,7 +64,7 @@ export interface LabNetworkProps {
   readonly cidrs?: readonly string[]
   /** An existing NetworkAttachmentDefinition that is this network, such as vlans/vlan-100. The policy key attachableNetworks must list it. Default: none. */
   readonly attach?: string
-  /** The default route of every member, where no route is one: a member, or a number such as 1 or outside(14). Default: none. */
+  /** The default route of every member, where no route is one: a member, or a number such as 1 or outside(14). With cidrs, one of each kind. Default: none. */
   readonly gateway?: Hop
   /** Routes of every member. Default: none. */
   readonly routes?: readonly LabRoute[]
@@ -126,7 +126,7 @@ export class LabNetwork extends Construct {
   }
 
   /**
-   * Sets the default route of every member. A second one replaces the first.
+   * Sets the default route of every member: on dual stack that of IPv4 and that of IPv6. A second one replaces the first.
    * @throws Error if it is a number, and the network has no host of that number
    */
   setGateway(gateway: Hop): void {
@@ -135,7 +135,7 @@ export class LabNetwork extends Construct {
   }
 
   /**
-   * Adds a route of every member.
+   * Adds a route of every member. Each cidr that it leads to gets the address of via of its own kind, IPv4 or IPv6.
    * @throws Error if via is a number, and the network has no host of that number
    */
   addRoute(to: string | AnyLabNetwork, via: Hop): void {
@@ -255,9 +255,11 @@ export class LabNetwork extends Construct {
   toSpec(all: readonly AnyLabNetwork[], wrong: (problem: string) => void): WorkspaceNetworkProps {
     const { cidr, cidrs, attach, mtu } = this.#props
     const resolver = { all, wrong }
-    const gateway = this.#gateway === undefined ? undefined : this.#resolve('gateway', this.#gateway, resolver)
-    const routes = this.#routes.flatMap((route) => this.#route(route, resolver))
-    const addresses = this.#nameservers.flatMap((one) => this.#resolve(NAMESERVER, one, resolver) ?? [])
+    const gateways = this.#gateway === undefined ? [] : this.#resolve('gateway', this.#gateway, resolver)
+    const [gateway] = gateways
+    const given = this.#routes.flatMap((route) => this.#route(route, resolver))
+    const routes = [...given, ...defaultRoutes(gateways.slice(1), given)]
+    const addresses = this.#nameservers.flatMap((one) => this.#resolve(NAMESERVER, one, resolver))
     return {
       name: this.networkName,
       ...(attach !== undefined && { attach }),
@@ -278,27 +280,36 @@ export class LabNetwork extends Construct {
     }
   }
 
+  /** Each destination gets a next hop of its own kind, IPv4 or IPv6. */
   #route({ to, via }: LabRoute, resolver: Resolver): NonNullable<WorkspaceNetworkProps['routes']> {
-    const nextHopIpAddress = this.#resolve('next hop', via, resolver)
+    const hops = this.#resolve('next hop', via, resolver)
+    const [first] = hops
     const networks = typeof to === 'string' ? [to] : to.cidrs()
     if (typeof to !== 'string' && networks.length === 0)
       resolver.wrong(`a route to network ${to.networkName}, which has no cidr: name the addresses that it leads to`)
-    if (nextHopIpAddress === undefined) return []
-    return networks.map((destinationNetworkCidr) => ({ destinationNetworkCidr, nextHopIpAddress }))
+    if (first === undefined) return []
+    return networks.map((destinationNetworkCidr) => {
+      // Where none is of its kind, the rule of the schema says so.
+      const nextHopIpAddress = hops.find((hop) => isOfOneKind(hop, destinationNetworkCidr)) ?? first
+      return { destinationNetworkCidr, nextHopIpAddress }
+    })
   }
 
-  #resolve(what: string, hop: Hop, resolver: Resolver): string | undefined {
-    if (typeof hop === 'string') return this.#literal(what, hop, resolver)
+  /** Returns the addresses of a hop: at most one of each kind, IPv4 and IPv6, and none after telling what is wrong. */
+  #resolve(what: string, hop: Hop, resolver: Resolver): readonly string[] {
+    if (typeof hop === 'string') return [this.#literal(what, hop, resolver)]
     if (typeof hop === 'number') return this.#ofMember(what, hop, resolver.wrong)
     if ('outside' in hop) return this.#ofOutside(what, hop.outside, resolver)
+    const here = firstOfEachKind(hop.addressesOn(this))
     // A name server may be on another network, as long as there is no choice.
-    const elsewhere = what === NAMESERVER ? hop.addressesOn() : []
-    const address = hop.addressesOn(this)[0] ?? (elsewhere.length === 1 ? elsewhere[0] : undefined)
-    if (address === undefined)
+    const all = what === NAMESERVER ? hop.addressesOn() : []
+    const elsewhere = firstOfEachKind(all)
+    const addresses = here.length === 0 && elsewhere.length === all.length ? elsewhere : here
+    if (addresses.length === 0)
       resolver.wrong(
         `${what} ${hop.memberName} has no static address on network ${this.networkName}: connect it with one`,
       )
-    return address
+    return addresses
   }
 
   /** What is no address is a problem of the whole Workspace, found with all others. */
@@ -312,24 +323,51 @@ export class LabNetwork extends Construct {
     return text
   }
 
-  #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): string {
-    const address = typeof host === 'string' ? host : this.address(host)
-    if (all.some((one) => one.isTaken(address)))
-      wrong(`${what} ${address} is the address of a member, and not outside: name the member`)
-    this.#outside.add(plainAddress(address))
-    return address
+  #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): readonly string[] {
+    const addresses = typeof host === 'string' ? [host] : this.#addresses(host)
+    for (const address of addresses) {
+      if (all.some((one) => one.isTaken(address)))
+        wrong(`${what} ${address} is the address of a member, and not outside: name the member`)
+      this.#outside.add(plainAddress(address))
+    }
+    return addresses
   }
 
-  #ofMember(what: string, host: number, wrong: (problem: string) => void): string | undefined {
-    const address = this.address(host)
-    if (this.#hosts.has(address)) return address
-    wrong(
-      `${what} ${address} (host ${host}) is the address of no member on network ${this.networkName}: connect one with it, or write outside(${host}) if it is not in the lab`,
-    )
-    return undefined
+  /** A member may have the address of one kind alone. */
+  #ofMember(what: string, host: number, wrong: (problem: string) => void): readonly string[] {
+    const addresses = this.#addresses(host)
+    const taken = addresses.filter((address) => this.#hosts.has(address))
+    if (taken.length === 0)
+      wrong(
+        `${what} ${addresses.join(' or ')} (host ${host}) is the address of no member on network ${this.networkName}: connect one with it, or write outside(${host}) if it is not in the lab`,
+      )
+    return taken
+  }
+
+  #addresses(host: number): readonly string[] {
+    return this.prefixesOf(host).map((prefix) => ipText(prefix))
   }
 
   #cidrs(): string {
     return this.#prefixes.map((prefix) => `${ipText(networkOf(prefix))}/${prefix.length}`).join(' or ')
   }
+}
+
+/** The field of a network for its gateway has one address. A default route of the other kind (dual stack) is a route, unless there is one already. */
+function defaultRoutes(gateways: readonly string[], routes: NonNullable<WorkspaceNetworkProps['routes']>) {
+  return gateways
+    .map((nextHopIpAddress) => {
+      const destinationNetworkCidr = nextHopIpAddress.includes(':') ? '::/0' : '0.0.0.0/0'
+      return { destinationNetworkCidr, nextHopIpAddress }
+    })
+    .filter((one) => routes.every((route) => route.destinationNetworkCidr !== one.destinationNetworkCidr))
+}
+
+function firstOfEachKind(addresses: readonly string[]): readonly string[] {
+  return addresses.filter((one, at) => addresses.findIndex((other) => isOfOneKind(one, other)) === at)
+}
+
+/** Reports whether both are IPv4, or both IPv6. */
+function isOfOneKind(one: string, other: string): boolean {
+  return one.includes(':') === other.includes(':')
 }

@@ -32,6 +32,7 @@ import {
 /** What only authors are warned of: the operator does not judge who can read a password, or what a tag is worth. */
 export const AUTHOR_WARNING_IDS = [
   'EndIsOver',
+  'ImageElsewhere',
   'NoNetwork',
   'PasswordInEnvironment',
   'PasswordInVariables',
@@ -77,7 +78,9 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
     )
   return [
     ...wholeLabRemarks(spec).map(({ id, message }) => ({ id, message, path: 'spec' })),
-    ...located('vms', vms, (vm, at) => machineRemarks(spec, vm, { ...words, isPlainTextMeant: words.isPlainTextMeant(at) })),
+    ...located('vms', vms, (vm, at) =>
+      machineRemarks(spec, vm, { ...words, isPlainTextMeant: words.isPlainTextMeant(at) }),
+    ),
     ...located('containerClusters', containerClusters, (cluster) => podRemarks(spec, cluster)),
     ...located('volumes', volumes, (volume) => tell('VolumeUnused', unusedVolumeWarnings(spec, volume))),
     ...located('networks', networks, (network, at) => [

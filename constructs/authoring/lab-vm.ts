@@ -13,7 +13,15 @@ import type {
 } from './spec-props.ts'
 
 /** A VMDiskImage: that of a `Release`, a `VMDiskImage` of the same program, or its name. */
-export type LabImage = string | { readonly imageName: string }
+export type LabImage = string | { readonly imageName: string } | ImageOfApp
+
+/** A VMDiskImage that an object of the same program makes. */
+export interface ImageOfApp {
+  /** Its name, such as redblue-1.4.0-kali. */
+  readonly imageName: string
+  /** Its namespace, such as vmdi-farm; undefined if only who applies it says. */
+  readonly imageNamespace: string | undefined
+}
 
 /** A user of a guest. */
 export interface LabUser {
@@ -143,6 +151,14 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     const { image, vmDiskImageTemplate, disks = [] } = this.#props
     const root = vmDiskImageTemplate === undefined ? [image] : []
     return [...root, ...disks.map((disk) => disk.image)].filter((one) => typeof one === 'string')
+  }
+
+  /** Returns the images that it names by an object that makes them. */
+  imagesOfApp(): readonly ImageOfApp[] {
+    const { image, disks = [] } = this.#props
+    return [image, ...disks.map((disk) => disk.image)].filter(
+      (one): one is ImageOfApp => typeof one === 'object' && 'imageNamespace' in one,
+    )
   }
 
   /** Returns the machine as the spec has it. */

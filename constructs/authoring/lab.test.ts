@@ -184,6 +184,40 @@ describe('a lab whose parts are added', () => {
     expect(() => Workspace.of(inApp())).toThrow('labs: is in no Workspace')
   })
 
+  it('is routed in both kinds of addresses on dual stack', () => {
+    const lab = aLab()
+    const uplink = lab.addNetwork('uplink', { cidrs: ['10.0.0.0/24', 'fd00::/64'], gateway: outside(14) })
+    const inside = lab.addNetwork('inside', { cidrs: ['10.1.0.0/24', 'fd00:1::/64'] })
+    new Router(lab, 'router', { uplink, inside: [inside] })
+    inside.addNameserver(lab.addVm('dns', START).connect(inside, 7))
+    uplink.addNameserver(7)
+    lab.addVm('other', START).connect(uplink, '10.0.0.7')
+    const [up, within] = specOf(lab)['networks'] as readonly object[]
+    expect(up).toMatchObject({
+      rangeGateway: '10.0.0.14',
+      routes: [
+        { destinationNetworkCidr: '10.1.0.0/24', nextHopIpAddress: '10.0.0.2' },
+        { destinationNetworkCidr: 'fd00:1::/64', nextHopIpAddress: 'fd00::2' },
+        { destinationNetworkCidr: '::/0', nextHopIpAddress: 'fd00::e' },
+      ],
+      nameservers: { addresses: ['10.0.0.7'] },
+    })
+    expect(within).toMatchObject({
+      rangeGateway: '10.1.0.1',
+      routes: [{ destinationNetworkCidr: '::/0', nextHopIpAddress: 'fd00:1::1' }],
+      nameservers: { addresses: ['10.1.0.7', 'fd00:1::7'] },
+    })
+  })
+
+  it('keeps the default route of IPv6 that its author gave', () => {
+    const lab = aLab()
+    const net = lab.addNetwork('net', { cidrs: ['10.0.0.0/24', 'fd00::/64'], gateway: 1 })
+    net.addRoute('::/0', outside('fd00::9'))
+    lab.addVm('router', START).connect(net, 1)
+    const routes = [{ destinationNetworkCidr: '::/0', nextHopIpAddress: 'fd00::9' }]
+    expect(specOf(lab)['networks']).toMatchObject([{ rangeGateway: '10.0.0.1', routes }])
+  })
+
   it('has the images of a release, whose names nobody types', () => {
     const chart = inApp()
     const images = {
@@ -198,7 +232,7 @@ describe('a lab whose parts are added', () => {
       diskSize: '1Gi',
     })
     const own = new VMDiskImage(chart, 'own', {
-      metadata: { name: 'own' },
+      metadata: { name: 'own', namespace: 'vmdi-farm' },
       url: 'https://images.example.com/own.qcow2',
     })
     const lab = new Workspace(chart, 'lab')
@@ -213,7 +247,7 @@ describe('a lab whose parts are added', () => {
     const [sync, , { spec }] = Testing.synth(chart)
     expect(sync).toMatchObject({
       kind: 'DataSync',
-      metadata: { name: 'lab-033-2.0.0' },
+      metadata: { name: 'lab-033-2.0.0', namespace: 'vmdi-farm' },
       spec: { vms: [{ name: 'kali' }, { name: 'dc1' }], version: '2.0.0' },
     })
     expect(spec.vms).toMatchObject([

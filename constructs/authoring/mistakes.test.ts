@@ -647,9 +647,7 @@ const WARNED_OF: readonly Row[] = [
   [
     'an override of what the containers say',
     ({ lab }) =>
-      lab
-        .addContainers('p', { overrides: { spec: { enableServiceLinks: true } } })
-        .add('c', { image: 'web:1' }),
+      lab.addContainers('p', { overrides: { spec: { enableServiceLinks: true } } }).add('c', { image: 'web:1' }),
     /overrides replaces what the rest of the member with containers says: spec.enableServiceLinks .*\[OverridesReplace\]$/,
   ],
   [

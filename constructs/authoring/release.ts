@@ -1,9 +1,11 @@
-import type { ApiObjectMetadata } from 'cdk8s'
+import { type ApiObjectMetadata, Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import type { DataSyncSpec } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
+import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
 import { DataSync } from './data-sync.ts'
+import type { ImageOfApp } from './lab-vm.ts'
 import type { DataSyncSpecInput, DataSyncVmProps, VMDiskImageSpecInput } from './spec-props.ts'
 
 /** What an image is made from, where it does not exist. */
@@ -11,7 +13,10 @@ export type LabImageTemplate = VMDiskImageSpecInput
 
 /** What a release is: where its images come from, and what they share. */
 export interface ReleaseProps<Name extends string> extends Omit<DataSyncSpecInput, 'vms'> {
-  /** Name of the DataSync and where it is. Default: the name is workspaceId, or workspaceId-version. */
+  /**
+   * Name of the DataSync and where it is. Default: the name is workspaceId, or workspaceId-version. The namespace is that of the chart, or vmdi-farm if it has
+   * none, where labs look for images unless the policy key imageNamespace says otherwise.
+   */
   readonly metadata?: ApiObjectMetadata
   /** The images of this version, by the name of the machine that each is for, such as { kali: { url: 'https://images.example.com/kali.qcow2' } }. */
   readonly images: Readonly<Record<Name, Omit<DataSyncVmProps, 'name'>>>
@@ -48,9 +53,11 @@ export class Release<const Name extends string = string> extends DataSync {
     const { workspaceId, version } = shared
     const names = Object.keys(images) as Name[]
     const name = version === undefined ? workspaceId : `${workspaceId}-${version}`
+    const hasNamespace = scope?.node?.scopes.findLast((one) => Chart.isChart(one))?.namespace !== undefined
+    const place = hasNamespace ? {} : { namespace: POLICY_DEFAULTS.imageNamespace }
     super(scope, id, {
       ...shared,
-      metadata: { name: name.toLowerCase(), ...metadata } as ApiObjectMetadata & { name: string },
+      metadata: { name: name.toLowerCase(), ...place, ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
     this.workspaceId = workspaceId
@@ -74,13 +81,13 @@ export class Release<const Name extends string = string> extends DataSync {
    * Returns the image of a machine, as `addVm` takes it.
    * @throws Error if the release has no such image
    */
-  image(vm: NoInfer<Name>): { readonly imageName: string } {
+  image(vm: NoInfer<Name>): ImageOfApp {
     const imageName = this.#names.get(vm)
     if (imageName === undefined)
       throw new Error(
         `${this.node.path}: has no image "${vm}": add it to images, beside ${[...this.#names.keys()].join(', ')}`,
       )
-    return { imageName }
+    return { imageName, imageNamespace: this.metadata.namespace }
   }
 
   /**

@@ -47,4 +47,9 @@ export class VMDiskImage extends AuthoredObject {
   get imageName(): string {
     return this.name
   }
+
+  /** Its namespace; undefined if only who applies it says. */
+  get imageNamespace(): string | undefined {
+    return this.metadata.namespace
+  }
 }

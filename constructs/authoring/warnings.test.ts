@@ -10,6 +10,8 @@ import type { LabNetwork } from './lab-network.ts'
 import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
 import type { LabVolume } from './lab-volume.ts'
+import { Release } from './release.ts'
+import { VMDiskImage } from './vm-disk-image.ts'
 import { WARNING_TEXTS } from './warning-ids.ts'
 import { Warnings } from './warnings.ts'
 import { Workspace } from './workspace.ts'
@@ -93,6 +95,85 @@ describe('warnings', () => {
     lab.addVm('a', { ...START, users: [eve, bob] })
     lab.toJson()
     expect(told).toEqual([])
+  })
+
+  describe('of images that the labs of another chart use', () => {
+    const app = () => {
+      const root = new App()
+      return { root, images: new Chart(root, 'images'), labs: new Chart(root, 'labs') }
+    }
+    const images = { kali: { url: 'https://images.example.com/kali.qcow2' } }
+    const lookFor = { workspaceId: 'x', sourceType: 'http', diskSize: '20Gi', images } as const
+    const other = { ...START, image: 'x-kali', vmDiskImageTemplate: { url: 'https://images.example.com/other.qcow2' } }
+    const golden = { url: 'https://images.example.com/g.qcow2', sourceType: 'http', diskSize: '1Gi' } as const
+
+    it.each<[string, (charts: ReturnType<typeof app>) => unknown, readonly string[]]>([
+      [
+        'not where a release has no namespace: it is where labs look',
+        ({ images, labs }) =>
+          new Workspace(labs, 'lab').addVm('a', { ...START, image: new Release(images, 'r', lookFor).image('kali') }),
+        [],
+      ],
+      [
+        'a release elsewhere',
+        ({ images, labs }) => {
+          const release = new Release(images, 'r', { ...lookFor, metadata: { namespace: 'team-a' } })
+          new Workspace(labs, 'lab').addVm('a', { ...START, image: release.image('kali') })
+        },
+        [
+          'labs/lab/vms.a: warning: image x-kali is in namespace team-a, and labs look in vmdi-farm: give its chart or its metadata that namespace, or acknowledge this if the policy key imageNamespace says otherwise [ImageElsewhere]',
+        ],
+      ],
+      [
+        'an image without a namespace, by itself and by its name',
+        ({ images, labs }) => {
+          const image = new VMDiskImage(images, 'g', { metadata: { name: 'golden' }, ...golden })
+          const lab = new Workspace(labs, 'lab')
+          lab.addVm('a', { ...START, image })
+          lab.addVm('b', { ...START, image: 'golden' })
+          lab.addVm('c', { ...START, image: VMDiskImage.fromName('golden') })
+        },
+        ['a', 'b'].map((name) => `labs/lab/vms.${name}: warning: image golden is in no namespace of its own, and`),
+      ],
+      [
+        'a template that contradicts a release',
+        ({ images, labs }) => {
+          new Release(images, 'r', lookFor)
+          new Workspace(labs, 'lab').addVm('a', other)
+        },
+        [
+          'labs/lab: warning: of image x-kali, images/r in another chart says something else, in url, sourceType, diskSize: make them the same',
+        ],
+      ],
+      [
+        'two releases and two labs of one name',
+        ({ images, labs }) => {
+          new Release(images, 'r', lookFor)
+          new Workspace(images, 'lab')
+          new Release(labs, 'r', { ...lookFor, images: { kali: { url: 'https://images.example.com/2.qcow2' } } })
+          new Workspace(labs, 'lab')
+        },
+        [
+          'labs/r: warning: x is the name of images/r too, and in one cluster each would replace the other: call one of them otherwise, or acknowledge this if their charts are for different clusters [NameInOtherChart]',
+          'labs/r: warning: of image x-kali, images/r in another chart says something else, in url',
+          'labs/lab: warning: lab is the name of images/lab too',
+        ],
+      ],
+    ])('are %s', (_name, make, expected) => {
+      const charts = app()
+      make(charts)
+      for (const chart of charts.root.charts) Testing.synth(chart as Chart)
+      expect(told).toHaveLength(expected.length)
+      for (const [at, text] of expected.entries()) expect(told[at]).toContain(text)
+    })
+
+    it('name the image as its release does', () => {
+      const { labs } = app()
+      new Release(labs, 'r', { ...lookFor, workspaceId: 'lab-033', version: '2.0.0' })
+      new Workspace(labs, 'lab').addVm('a', { ...START, image: 'lab-033-2.0.0-kali' })
+      Testing.synth(labs)
+      expect(told).toMatchObject([expect.stringContaining('names it lab-033-2.0.0-kali-84b2ada5, with a hash')])
+    })
   })
 
   it('have a text for each id', () => {

@@ -1,5 +1,7 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
+import { isWithHash } from '../api/data-sync-names.ts'
+import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { dnsLabel } from '../api/shared.ts'
 import type { SpecProblem } from '../api/spec-problem.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm, workspace } from '../api/workspace.ts'
@@ -11,7 +13,7 @@ import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { labProblems } from './lab-problems.ts'
 import { type AuthorsWords, endRemarks, type LabRemark, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
-import { LabVm, type LabVmProps } from './lab-vm.ts'
+import { type ImageOfApp, LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
 import { freeId, notePlace } from './made-at.ts'
@@ -188,10 +190,18 @@ export class Workspace extends AuthoredObject {
     if (!isMaker) return []
     return vms.flatMap((vm, at) => {
       const part = this.#partAt('vms', at) as LabVm | undefined
-      const written = part !== undefined && !part.isPatched ? part.imageTexts() : imageNamesOf(vm)
-      const unknown = [...new Set(written)].filter((one) => !names.has(one))
-      const path = `spec.vms[${at}]`
-      return unknown.map((image) => ({ id: 'UnknownImage', path, name: vm.name, message: unknownImage(image, names) }))
+      const isAdded = part !== undefined && !part.isPatched
+      const texts = isAdded ? part.imageTexts() : imageNamesOf(vm)
+      const given = isAdded ? part.imagesOfApp() : []
+      const item = { path: `spec.vms[${at}]`, name: vm.name }
+      const unknown = [...new Set(texts)].filter((one) => !names.has(one))
+      const elsewhere = [...given.map(placeOfImage), ...texts.flatMap((one) => placesElsewhere(one, names))]
+      return [
+        ...unknown.map((image) => ({ id: 'UnknownImage' as const, ...item, message: unknownImage(image, names) })),
+        ...[...new Set(elsewhere)]
+          .filter((place) => place !== undefined)
+          .map((message) => ({ id: 'ImageElsewhere' as const, ...item, message })),
+      ]
     })
   }
 
@@ -287,8 +297,28 @@ function imageNamesOf({ backingVMDiskImage, vmDiskImageTemplate, disks = [] }: W
   return [...root, ...disks.flatMap((disk) => disk.backingVMDiskImage ?? [])]
 }
 
-function unknownImage(image: string, names: ReadonlySet<string>): string {
-  const near = nearestTo(image, [...names])
+type NamesOfImages = ReturnType<typeof imagesOfApp>['names']
+
+/** Returns what is wrong with the place of an image; undefined if labs look there. */
+function placeOfImage({ imageName, imageNamespace: place }: ImageOfApp): string | undefined {
+  const { imageNamespace } = POLICY_DEFAULTS
+  if (place === imageNamespace) return undefined
+  const where = place === undefined ? 'is in no namespace of its own' : `is in namespace ${place}`
+  return `image ${imageName} ${where}, and labs look in ${imageNamespace}: give its chart or its metadata that namespace, or acknowledge this if the policy key imageNamespace says otherwise`
+}
+
+/** What a lab brings with it is made where labs look. */
+function placesElsewhere(imageName: string, names: NamesOfImages): (string | undefined)[] {
+  const places = (names.get(imageName) ?? []).map((imageNamespace) => placeOfImage({ imageName, imageNamespace }))
+  return places.includes(undefined) ? [] : places
+}
+
+function unknownImage(image: string, names: NamesOfImages): string {
+  const all = [...names.keys()]
+  const hashed = all.find((name) => isWithHash(name, image))
+  if (hashed !== undefined)
+    return `no object of this app makes the image ${image}: its Release or DataSync names it ${hashed}, with a hash, since the name without it could be that of another image; take it as release.image(...)`
+  const near = nearestTo(image, all)
   const meant = near === undefined ? '' : `, such as ${near}`
   return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or write VMDiskImage.fromName('${image}') if something else makes it`
 }
