@@ -32,6 +32,8 @@ export interface ApiServerOptions {
   readonly now: () => number
   /** What webhooks say about a new object, before anybody knows whether its name is taken. Throws an ApiError to reject it. */
   readonly review: (type: ResourceType, object: KubeObject) => void
+  /** What webhooks say about a change of the main resource. Throws an ApiError to reject it. */
+  readonly reviewChange: (type: ResourceType, before: KubeObject, after: KubeObject) => void
   /** Admission of a new, complete object. Throws an ApiError to reject it. */
   readonly admit: (type: ResourceType, object: KubeObject) => void
 }
@@ -44,13 +46,15 @@ export class ApiServer {
   readonly #store: ObjectStore
   readonly #now: () => number
   readonly #review: ApiServerOptions['review']
+  readonly #reviewChange: ApiServerOptions['reviewChange']
   readonly #admit: ApiServerOptions['admit']
   #uids = 0
 
-  constructor({ store, now, review, admit }: ApiServerOptions) {
+  constructor({ store, now, review, reviewChange, admit }: ApiServerOptions) {
     this.#store = store
     this.#now = now
     this.#review = review
+    this.#reviewChange = reviewChange
     this.#admit = admit
   }
 
@@ -179,6 +183,7 @@ export class ApiServer {
       return after
     }
     if (isSameJson(before, after)) return before
+    this.#reviewChange(type, before, after)
     const isCounted = traits.hasGeneration && !isSameSpec(traits, before, after)
     const generation = (before.metadata.generation ?? 0) + 1
     return this.#store.put(actor, table, isCounted ? { ...after, metadata: { ...metadata, generation } } : after)

@@ -25,6 +25,7 @@ import { admitRestore } from './restore-admission.ts'
 import { idOf, traitsOf } from './served-types.ts'
 import { ServiceAccounts } from './service-accounts.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
+import { admitUnlocked } from './snapshot-lock.ts'
 import { Timeline } from './timeline.ts'
 import type { Time } from './virtual-time.ts'
 
@@ -95,7 +96,7 @@ export class MemoryCluster {
       quotas.admit(type, object)
     }
     const review = (type: ResourceType, object: KubeObject) => admitRestore(store, type, object)
-    const server = new ApiServer({ store, now, review, admit })
+    const server = new ApiServer({ store, now, review, reviewChange: admitUnlocked, admit })
     this.#server = server
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })

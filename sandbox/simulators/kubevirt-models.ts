@@ -95,6 +95,8 @@ export interface MachineStatus {
   readonly stateChangeRequests?: readonly StateChangeRequest[]
   /** Name of the VirtualMachineRestore that is at work. */
   readonly restoreInProgress?: string
+  /** Name of the VirtualMachineSnapshot that is being taken. */
+  readonly snapshotInProgress?: string
   readonly conditions?: readonly Condition[]
 }
 

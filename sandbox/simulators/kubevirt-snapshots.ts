@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { Delays } from './delays.ts'
 import { KubevirtController, type KubevirtParts } from './kubevirt-controller.ts'
 import { claimNamesOf, type Machine, type MachineSnapshot, type MachineSnapshotStatus } from './kubevirt-models.ts'
@@ -25,6 +25,8 @@ export function contentOf({ metadata }: KubeObject): SnapshotContent | undefined
   return text === undefined ? undefined : (JSON.parse(text) as SnapshotContent)
 }
 
+/** On a machine as long as a snapshot of it is taken. */
+const SOURCE_FINALIZER = 'snapshot.kubevirt.io/snapshot-source-protection'
 /** From one step to the next, so that others can interfere. */
 const STEP_MS = 200
 /** That of KubeVirt for a snapshot that has none. The deadlines of others are not simulated. */
@@ -32,9 +34,10 @@ const DEADLINE_MS = 5 * 60_000
 
 /**
  * KubeVirt's controller of VirtualMachineSnapshots: one of a machine that exists is InProgress, gets the spec and the claims of the machine as its content, and is then
- * ready. It says how the guest was frozen.
+ * ready. It says how the guest was frozen. Meanwhile the machine is locked: its status names the snapshot, and a finalizer keeps it. One snapshot of a machine is
+ * taken at a time.
  *
- * Not simulated: its finalizer, the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
+ * Not simulated: the finalizer of a snapshot, so that the lock of one that is deleted ends a moment later, the VolumeSnapshots of its disks, and other deadlines than the usual one, for a machine that does not exist.
  */
 export class MachineSnapshots extends KubevirtController {
   readonly #delays = new Delays(this.world)
@@ -54,9 +57,13 @@ export class MachineSnapshots extends KubevirtController {
   protected async reconcile(key: string): Promise<void> {
     if (this.outages.isAway) return
     const snapshot = this.world.machineSnapshots.get(key)
-    if (snapshot === undefined || isTerminating(snapshot)) return this.#delays.forget(key)
+    if (snapshot === undefined || isTerminating(snapshot)) {
+      this.#delays.forget(key)
+      return await this.#unlock(key)
+    }
     const { phase = 'Unset' } = snapshot.status ?? {}
-    if (phase === 'Succeeded' || phase === 'Failed') return
+    if (phase === 'Succeeded' || phase === 'Failed') return await this.#unlock(key)
+    if (phase === 'InProgress' && !(await this.#isLocked(snapshot))) return
     const next = this.#next(snapshot)
     if (next === undefined) return this.worker.queue.addAfter(key, DEADLINE_MS)
     if (!this.#delays.passed(this.worker, key, `${uidOf(snapshot)} ${phase}`, STEP_MS)) return
@@ -89,6 +96,39 @@ export class MachineSnapshots extends KubevirtController {
       snapshotVolumes: volumesIn(machine),
       conditions: [this.#says('Ready', true, 'Operation complete')],
     }
+  }
+
+  /** Locks the machine. A machine that is not there, or a snapshot that fails, needs no lock. */
+  async #isLocked({ metadata, spec }: MachineSnapshot): Promise<boolean> {
+    const { namespace, name } = metadata
+    const { machines } = this.world
+    const machine = machines.get(`${namespace}/${spec.source.name}`)
+    if (machine === undefined || this.#failures.has(spec.source.name)) return true
+    const { snapshotInProgress } = machine.status ?? {}
+    if (snapshotInProgress === undefined) {
+      const status = { ...machine.status, snapshotInProgress: name }
+      await this.world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, status)
+    } else if (snapshotInProgress === name) {
+      const { finalizers = [], resourceVersion } = machine.metadata
+      if (finalizers.includes(SOURCE_FINALIZER) || isTerminating(machine)) return true
+      const patch = { metadata: { resourceVersion, finalizers: [...finalizers, SOURCE_FINALIZER] } }
+      await this.world.patch(KUBEVIRT_VIRTUAL_MACHINE, machines, machine, patch)
+    }
+    this.worker.queue.addAfter(`${namespace}/${name}`, STEP_MS)
+    return false
+  }
+
+  /** Takes the finalizer off before the status says that the machine is free. */
+  async #unlock(key: string): Promise<void> {
+    const { machines } = this.world
+    const locked = [...machines.values()].find(({ metadata: { namespace }, status }) => {
+      return status?.snapshotInProgress !== undefined && `${namespace}/${status.snapshotInProgress}` === key
+    })
+    if (locked === undefined) return
+    if (await this.world.releaseFinalizer(KUBEVIRT_VIRTUAL_MACHINE, machines, locked, SOURCE_FINALIZER))
+      return this.worker.queue.addAfter(key, STEP_MS)
+    const { snapshotInProgress: _over, ...status } = locked.status ?? {}
+    await this.world.writeStatus(KUBEVIRT_VIRTUAL_MACHINE, machines, locked, status)
   }
 
   async #fill(snapshot: MachineSnapshot): Promise<MachineSnapshot> {

@@ -47,6 +47,7 @@ export function machineStatusIn(situation: MachineSituation, now: string): Machi
     ...(startFailure && { startFailure }),
     ...(requests.length > 0 && { stateChangeRequests: requests }),
     ...(previous.restoreInProgress !== undefined && { restoreInProgress: previous.restoreInProgress }),
+    ...(previous.snapshotInProgress !== undefined && { snapshotInProgress: previous.snapshotInProgress }),
     conditions,
   }
   return isDeepStrictEqual(previous, next) ? previous : next

@@ -136,6 +136,10 @@ export class KubevirtSimulator {
       this.#restores.worker.queue.add(key)
     }
     for (const key of this.#world.machineSnapshots.keys()) this.#snapshots.worker.queue.add(key)
+    // The snapshot that a machine is locked for may be gone.
+    for (const { metadata, status } of this.#world.machines.values())
+      if (status?.snapshotInProgress !== undefined)
+        this.#snapshots.worker.queue.add(`${metadata.namespace}/${status.snapshotInProgress}`)
     for (const key of this.#world.machineRestores.keys()) this.#requests.worker.queue.add(key)
     for (const key of this.#world.instances.keys()) this.#instances.worker.queue.add(key)
     this.#wakeLaunchers(() => true)

@@ -160,6 +160,8 @@ const MADE_OF_UIDS: readonly (readonly [RegExp, string])[] = [
   [/(?<=-(?:build|deploy)-)[0-9a-f]{8}(?:-[0-9a-z]{5})?\b/g, '<play>'],
   // The snapshots and restores of a point in time.
   [/(?<=before-exam-[a-z0-9-]*-)[0-9a-f]{8}\b/g, '<point>'],
+  // The claims that volumes are restored to.
+  [/(?<=\b(?:dnsconfig|monitorconfigs)-)[0-9a-f]{8}\b/g, '<claim>'],
   // The names of bridges and networks are a hash over the uid of the workspace.
   [/\bot[0-9a-z]{13}\b/g, '<bridge>'],
   [/(?<=-pod-)[0-9a-f]{8}\b/g, '<hash>'],

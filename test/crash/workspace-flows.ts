@@ -292,7 +292,9 @@ const restore: Flow = {
     ...times(VOLUMES, 'patch persistentvolumeclaims'),
     'patch workspaces',
     POINT_STATUS,
-    ...times(2, 'patch deployments'),
+    // It has them as its own from then on, and mounts them.
+    ...times(VOLUMES, 'patch persistentvolumeclaims'),
+    'patch deployments',
     'create virtualmachinerestores',
     POINT_STATUS,
     'delete virtualmachinerestores',

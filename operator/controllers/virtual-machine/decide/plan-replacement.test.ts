@@ -50,6 +50,20 @@ describe('a machine whose reset is asked for', () => {
     expect(walk.condition('Replacing')).toBeUndefined()
   })
 
+  it.each([
+    ['its TPM is persistent', { tpm: { persistent: true } }, true],
+    ['its UEFI variables are persistent', { bootloader: { efi: { persistent: true } } }, true],
+    ['it has a new TPM at each start', { tpm: {} }, false],
+  ])('says what stays beside the disk, where %s', (_what, hardware, isTold) => {
+    const walk = new MachineWalk().deploy()
+    if (walk.world.machine === undefined) throw new Error(walk.stand)
+    walk.set({ machine: { ...walk.world.machine, hardware } })
+    const { status } = planMachine(walk.reset().world, walk.now)
+    const { message = '' } = status.conditions?.find(({ type }) => type === 'Replacing') ?? {}
+    expect(message).toContain('is deleted 1h later (policy key resetGrace)')
+    expect(message.includes('begins with persistent-state-for-vm: for new ones, delete that claim')).toBe(isTold)
+  })
+
   it('keeps the old disk until the time that it says, and deletes it then', () => {
     const walk = replaced()
     const { expiresAt = '' } = walk.status.oldDisk ?? {}
@@ -98,6 +112,16 @@ describe('a machine whose reset is asked for', () => {
     walk.roots.delete(SECOND)
     walk.after(HOUR)
     expect(walk.status.replacement).toBeUndefined()
+  })
+
+  it('and is restored after it, the old disk goes in its time, and the disk of the reset stays', () => {
+    const walk = replaced()
+    const claim = aClaim({ name: 'restore-exam', uid: 'restored' })
+    walk.set({ restoredClaim: 'restore-exam', isDiskElsewhere: true, claim }).settle()
+    const from = walk.log.length
+    walk.after(24 * HOUR)
+    expect(walk.log.slice(from).filter((line) => line.startsWith('delete'))).toEqual([`delete DataVolume ${FIRST}`])
+    expect([...walk.roots.keys(), walk.world.clone?.metadata.name]).toContain(SECOND)
   })
 
   it('and is asked for again meanwhile, it is replaced again when the old disk is gone', () => {

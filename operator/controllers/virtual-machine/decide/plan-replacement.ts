@@ -438,8 +438,17 @@ function remarkOn(world: MachineWorld, { asked, disk }: Replacement, why?: strin
   const when = policy.resetGraceMs === 0 ? 'at once' : `${formatDuration(policy.resetGraceMs)} later`
   const what = `annotation ${ASKED_BY[asked]} asks for a new root disk: when DataVolume ${disk.name}, a clone of VMDiskImage ${disk.image}, is complete, the guest is stopped, and starts from it`
   const loss = `PersistentVolumeClaim ${old} is deleted ${when} (policy key resetGrace), with all that the guest has written to it: save before what is needed`
-  const message = `${what}; ${loss}${why === undefined ? '' : `; it waits, and nothing is stopped or deleted: ${why}`}`
+  const message = `${what}; ${loss}${keptState(world)}${why === undefined ? '' : `; it waits, and nothing is stopped or deleted: ${why}`}`
   return { type: 'Replacing', reason: why === undefined ? 'Replacing' : 'ReplacementBlocked', message }
+}
+
+/** KubeVirt keeps the state of a TPM, and UEFI variables, in a claim of its own. Nobody but people knows whether the new guest needs it. */
+function keptState({ machine }: MachineWorld): string {
+  const { tpm, bootloader } = machine?.hardware ?? {}
+  const { efi } = (bootloader ?? {}) as { readonly efi?: object }
+  const isKept = [tpm, efi].some((one) => (one as { readonly persistent?: boolean } | undefined)?.persistent === true)
+  if (machine === undefined || !isKept) return ''
+  return `; what its TPM and its UEFI variables have stays, in the claim of KubeVirt whose name begins with persistent-state-for-${machine.metadata.name}: for new ones, delete that claim while the machine is off`
 }
 
 function remarkOnOld({ vm: { metadata }, old }: MachineWorld, { claim, expiresAt, dataVolumeUID }: OldDisk): Remark {

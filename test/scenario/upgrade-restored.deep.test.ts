@@ -1,0 +1,79 @@
+import { rm } from 'node:fs/promises'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { isTerminating, type KubeObject } from '../../operator/kube/kube-object.ts'
+import { PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
+import { useOwnCluster } from '../harness/cluster.ts'
+import { buildCommit, EARLIER, hasCommit } from '../harness/earlier-release.ts'
+import { OperatorProcess } from '../harness/operator-process.ts'
+import { WorkspaceSnapshots } from '../harness/workspace-snapshots.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+
+// The default storage class makes this cluster unsuitable for other tests.
+const cluster = useOwnCluster()
+
+// A copy without history has nothing to go back to.
+it.runIf(await hasCommit(EARLIER))(
+  `the claims of a lab that was restored to a point in time outlive the way back to ${EARLIER}, and another upgrade`,
+  async () => {
+    const { folder, bundle } = await buildCommit(EARLIER)
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    await using workspaces = await Workspaces.start(cluster(), {}, { idle: true })
+    const { world } = workspaces
+    const lab = workspaces.name('lab')
+    const points = new WorkspaceSnapshots(world, lab)
+    const run = (name: string, entry: string) => {
+      const operator = new OperatorProcess(world, name, { entry })
+      onTestFinished(() => operator[Symbol.asyncDispose]())
+      return operator
+    }
+    const claims = async () => {
+      const { items } = await world.client.list<KubeObject>(PERSISTENT_VOLUME_CLAIM, { namespace: lab })
+      return items
+        .filter((one) => !isTerminating(one))
+        .map(({ metadata: { name, uid } }) => `${name} ${uid}`)
+        .toSorted()
+    }
+    const roots = () =>
+      [...world.mirror.kubevirtMachines.values()]
+        .filter(({ metadata }) => metadata.namespace === lab)
+        .flatMap((one) => JSON.stringify(one.spec).match(/"claimName":"restore-[^"]+"/g) ?? [])
+
+    const today = inject('operatorBundle')
+    const first = run('first', today)
+    await workspaces.create(lab)
+    await workspaces.untilReady(lab)
+    await points.create('before')
+    await points.untilStand('before', 'Succeeded', 'Taken')
+    await workspaces.patch(lab, { powerState: 'Halted' })
+    await workspaces.untilReason(lab, 'Halted')
+    await points.restore('before', 'now', null)
+    const { status } = await points.untilRestored('before', 'Succeeded', 'have their restored claims')
+    await workspaces.patch(lab, { powerState: 'Running' })
+    await workspaces.untilReady(lab)
+    const all = await claims()
+    const restored = (status?.restore?.volumes ?? []).map(({ claim }) => claim)
+    expect(restored.every((claim) => all.some((one) => one.startsWith(`${claim} `)))).toBe(true)
+    expect([restored.length > 0, roots().length]).toEqual([true, 1])
+    await first.terminate()
+
+    const back = run('back', bundle)
+    // It does not know this field.
+    await workspaces.until(lab, 'seen by the earlier operator', (one) => one.status?.uncountedReset === undefined)
+    await world.syncImage('seen-by-back')
+    await workspaces.untilReady(lab)
+    // It starts the machine from the disk of before the restore again: docs/installation.md says so.
+    expect([await claims(), roots()]).toEqual([all, []])
+    await back.terminate()
+
+    const again = run('again', today)
+    await workspaces.until(lab, 'seen again', (one) => one.status?.uncountedReset !== undefined)
+    await workspaces.untilReady(lab)
+    expect([await claims(), roots()]).toEqual([all, []])
+    const mounted = [...world.mirror.deployments.values()]
+      .filter(({ metadata }) => metadata.namespace === lab)
+      .flatMap((one) => JSON.stringify(one).match(/"claimName":"[^"]+"/g) ?? [])
+    expect(mounted.length).toBeGreaterThan(0)
+    expect(mounted.every((one) => restored.some((claim) => one.includes(`"${claim}"`)))).toBe(true)
+    await again.terminate()
+  },
+)
