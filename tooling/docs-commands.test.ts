@@ -95,6 +95,11 @@ describe.each(files.filter((file) => blocksOf(file).length > 0))('the commands o
   })
 })
 
+it.each(files)('no block of %s has a command and its output', (file) => {
+  const others = [...(texts.get(file) ?? '').matchAll(FENCED)].map(([block]) => block)
+  expect(others.filter((block) => /^ *[$] /m.test(block))).toEqual([])
+})
+
 describe.each(files)('what %s names in passing', (file) => {
   it('are scripts of npm and commands of ot that there are', () => {
     const names = new Set([...COMMANDS.map(({ usage }) => usage.split(' ')[0]), '--help'])
