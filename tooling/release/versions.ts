@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const OURS = '@open-terrain/'
 const LOCK = 'package-lock.json'
-/** How pages and the Dockerfile name what a release has. */
+/** How pages, programs and the Dockerfile name what a release has. */
 const NAMED =
   /(?<before>open-terrain-operator:|open-terrain-(?:cli|constructs|infra)-|^ARG VERSION=|^version=)(?<version>\d+\.\d+\.\d+)/gm
 
@@ -76,5 +76,9 @@ function versionsIn({ version, dependencies = {} }: Manifest): string[] {
 }
 
 function textFiles(root: string): readonly string[] {
-  return globSync(['Dockerfile', 'README.md', 'docs/**/*.md'], { cwd: root }).sort()
+  const files = globSync(['Dockerfile', 'Pulumi*.yaml', 'README.md', 'docs/**/*.md', '{constructs,infra}/**/*.ts'], {
+    cwd: root,
+    exclude: ['**/node_modules', '**/dist'],
+  })
+  return files.filter((file) => !/\.(?:test|fixtures)\.ts$/.test(file)).sort()
 }
