@@ -7,7 +7,6 @@ import {
   type DataSyncSpec,
   type DiskSource,
   imageSpecOf,
-  type Parsed,
   parseDataSyncSpec,
   parseVirtualMachineSpec,
   parseVMDiskImageSpec,
@@ -26,6 +25,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { resourceSchema } from '../../constructs/api/resource-schema.ts'
 import { RESOURCES } from '../../constructs/api/resources.ts'
+import type { Parsed } from '../../constructs/api/spec-problem.ts'
 import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
 import type { Resource } from '../../constructs/schema/define-resource.ts'
 import type { StructuralSchema } from '../../constructs/schema/structural.ts'
@@ -104,7 +104,10 @@ function statusProblems(object: StoredObject): string[] {
   return isDeepStrictEqual(read.data, status) ? [] : [`${nameOf(object)}: a field of its status is lost`]
 }
 
-type Schema = Pick<StructuralSchema, 'properties' | 'items' | 'additionalProperties'>
+type Schema = Pick<StructuralSchema, 'properties'> & {
+  readonly items?: unknown
+  readonly additionalProperties?: unknown
+}
 
 /** Paths of the fields that have no fields of their own. */
 function leavesOf(schema: Schema, path = ''): string[] {
