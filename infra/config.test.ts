@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { CONFIG_KEYS, ConfigError, installationProps, parseConfig } from './config.ts'
 import { SCHEMA } from './config-schema.ts'
+import { releasedImage } from './released-image.ts'
 import { environmentsIn, readStackFile } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -395,6 +396,17 @@ describe('installationProps', () => {
     const text = JSON.stringify(monitoringOf(wanted))
     expect(['"interval":"1m"', 'ot_informer_silent_seconds) > 900'].filter((one) => !text.includes(one))).toEqual([])
     expect(text).not.toContain('OpenTerrainLookAlikes')
+  })
+})
+
+describe('the image of a release', () => {
+  it('is the default of the package that was released with it, and of no other one', () => {
+    const other = IMAGE.replace('operator@', 'other@')
+    expect(releasedImage({})).toBeUndefined()
+    expect(releasedImage({ operatorImage: IMAGE })).toBe(IMAGE)
+    expect(releasedImage()).toBeUndefined()
+    expect(parseConfig({}, IMAGE).image).toBe(IMAGE)
+    expect(parseConfig({ image: other }, IMAGE).image).toBe(other)
   })
 })
 

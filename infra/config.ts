@@ -2,6 +2,7 @@ import { type InstallationProps, renderInstallation } from '@open-terrain/constr
 import type { z } from 'zod'
 import { SCHEMA } from './config-schema.ts'
 import about from './package.json' with { type: 'json' }
+import { releasedImage } from './released-image.ts'
 
 /** Prefix of the configuration keys of a stack: `open-terrain:<key>`. */
 export const PROJECT = 'open-terrain'
@@ -29,10 +30,12 @@ export class ConfigError extends Error {
 /**
  * Validates the values of a stack by key, without the prefix `open-terrain:`. Numbers, flags and objects may be JSON text, as Pulumi passes them.
  * Throws a ConfigError that names every invalid key.
+ * @param image the default of the key `image`: that of the release
  */
-export function parseConfig(given: Readonly<Record<string, unknown>>): EnvironmentConfig {
+export function parseConfig(given: Readonly<Record<string, unknown>>, image = releasedImage()): EnvironmentConfig {
   const { secrets: _secrets, ...values } = given
-  const plain = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, plainValue(key, value)]))
+  const chosen = { ...(image !== undefined && { image }), ...values }
+  const plain = Object.fromEntries(Object.entries(chosen).map(([key, value]) => [key, plainValue(key, value)]))
   const result = SCHEMA.safeParse(plain, { error: sentenceOf })
   if (!result.success)
     throw new ConfigError(firstOfEach(result.error.issues).flatMap((issue) => problemLines(issue, plain)))

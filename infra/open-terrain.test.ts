@@ -60,6 +60,7 @@ describe('a component that is renamed', () => {
 
 describe('a program of others', () => {
   it.each<[Partial<OpenTerrainArgs>, string]>([
+    [{ image: undefined }, 'image is not set, and this package was released without one'],
     [{ image: 'registry.example/operator:latest' }, 'image: "registry.example/operator:latest" must be pinned'],
     [{ namespace: 'kube-system' }, 'namespace: "kube-system" must be a namespace that nothing else uses'],
     [

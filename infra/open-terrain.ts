@@ -24,18 +24,16 @@ import {
 import { imageProblem, parseImageReference } from './image-reference.ts'
 import { KubernetesObject, resourceName } from './kubernetes-object.ts'
 import { Protection } from './protection.ts'
+import { releasedImage } from './released-image.ts'
 
 /** Values that other resources of the program may provide: they are in objects, and in no object's name. */
 const LATE = ['image', 'imagePullSecrets', 'replicas', 'resources', 'pods', 'policy', 'version'] as const
 type LateKey = (typeof LATE)[number]
 type Late<Value> = Input<Value extends readonly unknown[] ? Value : { readonly [Key in keyof Value]: Late<Value[Key]> }>
 
+/** What is installed. The default of `image` is that of the release of this package. A package that was made without one has none. */
 export type OpenTerrainArgs = Omit<InstallationProps, 'owner' | LateKey> & {
-  readonly [Key in LateKey as undefined extends InstallationProps[Key] ? never : Key]: Late<InstallationProps[Key]>
-} & {
-  readonly [Key in LateKey as undefined extends InstallationProps[Key] ? Key : never]?: Late<
-    NonNullable<InstallationProps[Key]>
-  >
+  readonly [Key in LateKey]?: Late<NonNullable<InstallationProps[Key]>>
 } & {
   /** Whether this stack takes over what another stack has installed in the cluster, which is refused otherwise. @default false */
   readonly adopt?: boolean
@@ -79,7 +77,12 @@ export class OpenTerrain extends ComponentResource {
 
   constructor(name: string, args: OpenTerrainArgs, options: ComponentResourceOptions = {}) {
     super('open-terrain:index:OpenTerrain', name, {}, options)
-    const { adopt = false, protect = true, ...props } = args
+    const { adopt = false, protect = true, image = releasedImage(), ...others } = args
+    if (image === undefined)
+      throw new RunError(
+        `${name}: image is not set, and this package was released without one: name the operator's image`,
+      )
+    const props = { ...others, image }
     const owner = { name: `${getProject()}/${getStack()}`, adopt }
     const { installation, later } = rendered(name, { ...props, owner })
     const formerNames = formerNamesOf(name, options)

@@ -48,7 +48,9 @@ let compilers: readonly string[]
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'open-terrain-packages-'))
-  execFileSync(process.execPath, [join(ROOT, 'tooling/pack/main.ts')])
+  execFileSync(process.execPath, [join(ROOT, 'tooling/pack/main.ts')], {
+    env: { ...process.env, OPERATOR_IMAGE: IMAGE },
+  })
   const made = join(ROOT, 'dist/packages')
   files = Object.fromEntries(
     readdirSync(made).map((file) => [
@@ -240,6 +242,12 @@ describe('the packages', () => {
         expect(types).toEqual(['kubernetes:pelotech.ot/v1alpha1:Workspace'])
         expect([...new Set(errors)]).toEqual([expect.stringContaining('the kubeconfig cannot be read')])
       }
+    // The image of the release is the default, and the version is that of the package.
+    const { version } = JSON.parse(readFileSync(join(cwd, 'node_modules/@open-terrain/infra/package.json'), 'utf8'))
+    const defaults = `import { installationProps, parseConfig } from '@open-terrain/infra'\nconst { image, version } = installationProps(parseConfig({}))\nconsole.log(image, version)\n`
+    writeProgram(cwd, 'defaults', defaults)
+    for (const [, format] of FORMATS)
+      expect((await run(nodes.at(-1) ?? '', [`defaults.${format}`], { cwd })).stdout).toBe(`${IMAGE} ${version}\n`)
     for (const compiler of endsOf(compilers))
       expect(await compiled(compiler, cwd, ['platform.mts', 'platform.cts', 'team.mts', 'team.cts'])).toBe('')
   })

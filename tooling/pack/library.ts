@@ -25,24 +25,28 @@ export interface Library {
   readonly closed?: readonly string[]
   /** Versions of dependencies that differ from those of the workspace. None means that only programs and tools of the repository need it. */
   readonly dependencies?: Readonly<Record<string, string | undefined>>
+  /** Fields that its manifest has besides those of the workspace. */
+  readonly more?: Readonly<Record<string, string>>
 }
 
 /**
  * Builds a package for ES modules (in `esm/`) and CommonJS (at the top, where also compilers look that do not read `exports`), with declarations for
  * both. Returns its folder.
  */
-export async function buildLibrary({ folder, closed = [], dependencies = {} }: Library): Promise<string> {
+export async function buildLibrary({ folder, closed = [], dependencies = {}, more = {} }: Library): Promise<string> {
   const workspace = join(ROOT, folder)
   const dist = join(workspace, 'dist')
   const esm = join(dist, 'esm')
   rmSync(dist, { recursive: true, force: true })
   execFileSync(process.execPath, [COMPILER, '-p', join(workspace, 'tsconfig.build.json')], { stdio: 'inherit' })
   await addCommonJs(esm, dist)
-  writeJson(join(esm, 'package.json'), { type: 'module' })
   const { scripts: _, exports = {}, dependencies: ofWorkspace, ...manifest } = manifestOf(folder)
+  // Modules read their version here.
+  writeJson(join(esm, 'package.json'), { type: 'module', version: manifest.version, ...more })
   const doors = Object.entries(exports).filter(([door]) => !closed.includes(door))
   const published = {
     ...manifest,
+    ...more,
     type: 'commonjs',
     main: './index.js',
     types: './index.d.ts',

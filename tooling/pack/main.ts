@@ -2,10 +2,14 @@
  * Makes the packages that people install, as files for `npm publish` or `npm install`, in dist/packages: the constructs, the Pulumi components and `ot`.
  *
  *   npm run pack
+ *
+ * The environment variable `OPERATOR_IMAGE` names the container image of the operator that is released with them, by digest: the default of the Pulumi
+ * components. Without it they have none.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { imageProblem } from '../../infra/image-reference.ts'
 import { buildLibrary, manifestOf, writeManifest } from './library.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -32,12 +36,18 @@ async function buildCommandLine(): Promise<string> {
   return dist
 }
 
+/** A shell turns a variable that is not set into an empty one. */
+const operatorImage = process.env['OPERATOR_IMAGE'] || undefined
+const problem = operatorImage === undefined ? undefined : imageProblem(operatorImage)
+if (problem !== undefined) throw new Error(`OPERATOR_IMAGE: ${JSON.stringify(operatorImage)} ${problem}`)
+
 rmSync(PACKAGES, { recursive: true, force: true })
 mkdirSync(PACKAGES, { recursive: true })
 const folders = [
   await buildLibrary({ folder: 'constructs', closed: ['./operator'] }),
   await buildLibrary({
     folder: 'infra',
+    ...(operatorImage !== undefined && { more: { operatorImage } }),
     dependencies: {
       // Only the program, its tools and its policy pack need these.
       '@pulumi/policy': undefined,
