@@ -60,7 +60,7 @@ interface Ended {
 export async function adoptImages(around: Around, options: AdoptOptions): Promise<ExitCode> {
   const planned = await plannedOf(around.client, options)
   const ready = planned.filter(({ state }) => state === 'ready')
-  const isAsked = !options.isDryRun && ready.length > 0 && (options.isAgreed || mayAsk(around, options))
+  const isAsked = !options.isDryRun && (options.isAgreed || (ready.length > 0 && mayAsk(around, options)))
   if (!isAsked) {
     show(around, options, planned)
     return EXIT_CODES.done

@@ -3,7 +3,7 @@ import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { LEDGER_NAME } from '../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
 import type { SeenEvent } from './etcd-history.ts'
-import { type ConfigMap, type DataVolume, type Image, isFinished, reasonOf } from './kinds.ts'
+import { type ConfigMap, type DataVolume, IMAGE, type Image, isFinished, reasonOf } from './kinds.ts'
 
 interface Slot {
   readonly uid: string
@@ -47,7 +47,10 @@ function claimsAdded(before: Ledger | undefined, after: Ledger): readonly Slot[]
 }
 
 function imageOwner({ object }: SeenEvent) {
-  return object.metadata.ownerReferences?.find(({ kind }) => kind === 'VMDiskImage')
+  // The older operator has a kind of that name too.
+  return object.metadata.ownerReferences?.find(
+    ({ apiVersion, kind }) => kind === IMAGE.kind && apiVersion.startsWith(`${IMAGE.group}/`),
+  )
 }
 
 /**
