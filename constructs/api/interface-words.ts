@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
 import { matching } from './shared.ts'
+import { repeatedIn } from './repeated-texts.ts'
 
 /** Name by which an interface without an address of its own is on the pod network. With an address it is a network of this name. */
 export const POD_NETWORK_NAME = 'pod'
@@ -128,9 +129,6 @@ export const macAddressesUnique = searchRule<readonly Pick<InterfaceWords, 'macA
   ],
   isWrong:
     'has(nic.macAddress) && !self.exists_one(other, has(other.macAddress) && other.macAddress == nic.macAddress)',
-  find: (list) => {
-    const given = list.flatMap(({ macAddress }) => macAddress ?? [])
-    const repeated = given.find((one) => given.indexOf(one) !== given.lastIndexOf(one))
-    return repeated === undefined ? undefined : [repeated]
-  },
+  finds: (list) =>
+    repeatedIn(list.flatMap(({ macAddress }) => macAddress ?? [])).map((one) => ({ at: [], values: [one] })),
 })

@@ -95,6 +95,13 @@ export function readOverrides(root: OverrideRoot, overrides: JsonObject): ReadOv
   return refused === undefined ? { ok: true, values: reader.values } : { ok: false, refused }
 }
 
+/** Returns all that no policy can allow, for authors. */
+export function allRefusedOverrides(root: OverrideRoot, overrides: JsonObject): readonly RefusedOverride[] {
+  const reader = new OverridesReader('all')
+  const last = reader.read(OVERRIDE_ROOTS[root], overrides, { steps: [], among: undefined })
+  return last === undefined ? reader.refused : [...reader.refused, last]
+}
+
 /** Returns the first value that the policy does not allow. @param allowed entries of the policy key allowedOverrides */
 export function notAllowedOverride(
   root: OverrideRoot,
@@ -132,10 +139,19 @@ const ITEM = /^[-A-Za-z0-9._:/]{1,253}$/
 const FIELD = /^[A-Za-z0-9][-A-Za-z0-9._/]{0,62}$/
 
 const EMPTY = 'is empty: remove it'
+const NO_FIELD = 'is no field that can be overridden: remove it, or correct its spelling'
 
 class OverridesReader {
   readonly values: OverriddenValue[] = []
+  /** What was refused before the end of what it reads. */
+  readonly refused: RefusedOverride[] = []
+  readonly #until: 'first' | 'all'
   #length = 0
+
+  /** @param until which refusal is the last that it looks for */
+  constructor(until: 'first' | 'all' = 'first') {
+    this.#until = until
+  }
 
   /** Adds the values below a place. Returns the first thing that is refused. */
   read(node: OverrideNode, value: unknown, place: Place): RefusedOverride | undefined {
@@ -145,13 +161,13 @@ class OverridesReader {
     if (!isObject(value)) return refusal(place, 'must be an object with fields')
     const names = Object.keys(value)
     if (names.length === 0) return this.#addEmpty(node, value, place)
-    return firstRefused(names, (name) => this.#readField(node, value, place, name))
+    return this.#firstRefused(names, (name) => this.#readField(node, value, place, name))
   }
 
   #readField(node: OverrideNode, value: object, { steps, among }: Place, name: string): RefusedOverride | undefined {
     const within = { steps: [...steps, FIELD.test(name) ? name : '?'], among }
     const verdict = verdictOnField(node, name) ?? verdictOnField(node, '*')
-    if (verdict === undefined) return refusal(within, 'is no field that can be overridden')
+    if (verdict === undefined) return refusal(within, NO_FIELD)
     return this.#takes(name, within) ?? this.read(verdict, (value as Record<string, unknown>)[name], within)
   }
 
@@ -162,7 +178,7 @@ class OverridesReader {
   ): RefusedOverride | undefined {
     if (!Array.isArray(value)) return refusal(place, 'must be a list')
     const seen = new Set<unknown>()
-    return firstRefused(value, (one) => {
+    return this.#firstRefused(value, (one) => {
       const name: unknown = isObject(one) ? one[key] : undefined
       if (typeof name !== 'string' || !ITEM.test(name)) return refusal(place, `must have items with a ${key}`)
       const steps = [...place.steps, { key, item: name }]
@@ -180,7 +196,7 @@ class OverridesReader {
     if (node.kind === 'never') return refusal(place, `cannot be overridden: ${node.because}`)
     if (node.kind === 'list') {
       if (!Array.isArray(value)) return refusal(place, 'must be a list')
-      return firstRefused(value, (one) => this.#takes('', place) ?? this.#refusedIn(node.item, one, place))
+      return this.#firstRefused(value, (one) => this.#takes('', place) ?? this.#refusedIn(node.item, one, place))
     }
     if (node.kind !== 'fields') {
       if (node.kind === 'switch' && value !== true) return refusal(place, 'must be true, or left out')
@@ -190,14 +206,25 @@ class OverridesReader {
       return isPlain ? this.#takes(String(value), place) : refusal(place, 'must be a text, a number, true or false')
     }
     if (!isObject(value)) return refusal(place, 'must be an object with fields')
-    return firstRefused(Object.keys(value), (name) => {
+    return this.#firstRefused(Object.keys(value), (name) => {
       const within = { ...place, steps: [...place.steps, FIELD.test(name) ? name : '?'] }
       const verdict = verdictOnField(node, name)
-      if (verdict === undefined) return refusal(within, 'is no field that can be overridden')
+      if (verdict === undefined) return refusal(within, NO_FIELD)
       // It would not be stored, as in `#add`.
       if (value[name] === '') return refusal(within, EMPTY)
       return this.#takes(name, within) ?? this.#refusedIn(verdict, value[name], within)
     })
+  }
+
+  /** Looks at one after the other, until something is refused, or the whole is too large. */
+  #firstRefused<T>(list: Iterable<T>, refusedOf: (one: T) => RefusedOverride | undefined): RefusedOverride | undefined {
+    for (const one of list) {
+      const refused = refusedOf(one)
+      if (refused === undefined) continue
+      if (this.#until === 'first' || this.#length > OVERRIDES_MAX) return refused
+      this.refused.push(refused)
+    }
+    return undefined
   }
 
   /** Counts a text and what separates it from the next one. */
@@ -225,17 +252,6 @@ class OverridesReader {
 
 function isWithin({ least, most }: Extract<OverrideNode, { kind: 'number' }>, value: unknown): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
-}
-
-function firstRefused<T>(
-  list: Iterable<T>,
-  refusedOf: (one: T) => RefusedOverride | undefined,
-): RefusedOverride | undefined {
-  for (const one of list) {
-    const refused = refusedOf(one)
-    if (refused !== undefined) return refused
-  }
-  return undefined
 }
 
 function refusal({ steps }: Place, why: string): RefusedOverride {

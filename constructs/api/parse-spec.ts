@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { findsOf } from '../schema/cel.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { mayBeShown, withValue } from './message-value.ts'
 import type { Parsed, SpecProblem } from './spec-problem.ts'
@@ -17,6 +18,35 @@ export function parseSpec<Schema extends z.ZodType>(schema: Schema, raw: unknown
     if (!problems.has(path)) problems.set(path, { path, message: sentenceOf(issue, valueAt(written, issue.path)) })
   }
   return { ok: false, problems: [...problems.values()] }
+}
+
+/** All that is wrong with a spec, for its author. */
+export interface AllProblems<Spec> {
+  readonly problems: readonly SpecProblem[]
+  /** The spec, if all of it has the right types: what breaks rules alone can be read. */
+  readonly typed: Spec | undefined
+}
+
+/** Validates a spec as `parseSpec` does. Returns everything that breaks a rule, each at the place of its item. */
+export function allProblems<Schema extends z.ZodType>(schema: Schema, raw: unknown): AllProblems<z.output<Schema>> {
+  const written = withoutNulls(schema, raw)
+  const { error } = schema.safeParse(written)
+  const told = new Set<string>()
+  const problems = (error?.issues ?? []).flatMap((issue): SpecProblem[] => {
+    const finds = findsOf(issue)
+    const path = issue.path.reduce<string>(joined, 'spec')
+    if (finds === undefined) return isNew(told, path) ? [{ path, message: sentenceOf(issue, valueAt(written, issue.path)) }] : []
+    return finds
+      .map((one) => ({ path: one.path.reduce<string>(joined, 'spec'), message: one.message }))
+      .filter((one) => isNew(told, `${one.path} ${one.message}`))
+  })
+  const run = schema._zod.run({ value: written, issues: [] }, { async: false })
+  const isTyped = !(run instanceof Promise) && run.issues.every((issue) => issue.continue === true)
+  return { problems, typed: isTyped ? (run.value as z.output<Schema>) : undefined }
+}
+
+function isNew(told: Set<string>, key: string): boolean {
+  return told.size !== told.add(key).size
 }
 
 function joined(path: string, part: PropertyKey): string {

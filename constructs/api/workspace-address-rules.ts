@@ -1,7 +1,8 @@
 import type { CelRule } from '../schema/cel.ts'
-import { searchRule } from '../schema/cel-search.ts'
+import { type Find, searchRule } from '../schema/cel-search.ts'
 import { celAddresses, celHasAddress, isOnPodNetwork, POD_NETWORK_NAME, staticAddresses } from './interface-words.ts'
 import { networkOf, parseCidr, prefixText } from './ip-address.ts'
+import { repeatedIn } from './repeated-texts.ts'
 import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
 
 /** The two lists whose items have interfaces. */
@@ -21,8 +22,13 @@ const nicLoops = ({ field, who }: Owners, says: string) => [
 
 /** Returns every interface with its owner, in the order of those loops. */
 function nicsOf(spec: WorkspaceParts, { field }: Owners) {
-  return (spec[field] ?? []).flatMap((owner) =>
-    (owner.interfaces ?? []).map((nic) => ({ ...nic, owner: owner.name, addresses: staticAddresses(nic) })),
+  return (spec[field] ?? []).flatMap((owner, nth) =>
+    (owner.interfaces ?? []).map((nic, at) => ({
+      ...nic,
+      owner: owner.name,
+      at: [field, nth, 'interfaces', at],
+      addresses: staticAddresses(nic),
+    })),
   )
 }
 
@@ -38,11 +44,12 @@ const networkExists = (owners: Owners): CelRule<WorkspaceParts> =>
       ),
     ],
     isWrong: `!(nic.network in names)${owners.isElsewhere === undefined ? '' : ` && !(${owners.isElsewhere})`}`,
-    find: (spec) => {
+    finds: (spec) => {
       const names = new Set(spec.networks?.map(({ name }) => name))
       const isElsewhere = owners.isElsewhere === undefined ? () => false : isOnPodNetwork
-      const nic = nicsOf(spec, owners).find((one) => !names.has(one.network) && !isElsewhere(one))
-      return nic && [nic.owner, nic.network]
+      return nicsOf(spec, owners)
+        .filter((one) => !names.has(one.network) && !isElsewhere(one))
+        .map(({ at, owner, network }) => ({ at: [...at, 'network'], values: [owner, network] }))
     },
   })
 
@@ -64,16 +71,24 @@ const addressInNetwork = (owners: Owners): CelRule<WorkspaceParts> =>
     ],
     isWrong:
       "nic.network in names && isCIDR(address) && !('%s %s'.format([nic.network, string(cidr(address).masked())]) in homes)",
-    find: (spec) => {
+    finds: (spec) => {
       const cidrs = new Map(spec.networks?.map(({ name, cidr }) => [name, cidr]))
-      for (const { owner, network, addresses } of nicsOf(spec, owners)) {
+      return nicsOf(spec, owners).flatMap((nic) => {
+        const { owner, network, addresses } = nic
         const cidr = cidrs.get(network)
-        const address = cidr === undefined ? undefined : addresses.find((one) => isOutside(one, cidr))
-        if (cidr !== undefined && address !== undefined) return [owner, network, cidr, address]
-      }
-      return undefined
+        if (cidr === undefined) return []
+        return addresses
+          .filter((one) => isOutside(one, cidr))
+          .map((one) => ({ at: placeOfAddress(nic, one), values: [owner, network, cidr, one] }))
+      })
     },
   })
+
+type Nic = ReturnType<typeof nicsOf>[number]
+
+function placeOfAddress({ at, ipAddress, addresses }: Nic, address: string): readonly PropertyKey[] {
+  return [...at, ...(ipAddress === undefined ? ['ipAddresses', addresses.indexOf(address)] : ['ipAddress'])]
+}
 
 /** False if the address cannot be parsed: other rules report that. */
 function isOutside(address: string, cidr: string): boolean {
@@ -99,7 +114,7 @@ const addressesUnique: readonly CelRule<WorkspaceParts>[] = [
       { item: 'vms', list: membersOf('vms'), says: `{${repeated('vms')}[0]}${ANOTHER}` },
     ],
     isWrong: 'vms.size() != vms.distinct().size()',
-    find: (spec) => findOn(spec, ({ vms }) => vms.find((one) => isRepeated(one, vms))),
+    finds: (spec) => sharedOn(spec, ({ vms }) => laterOf(vms)),
   }),
   searchRule({
     message: 'no container cluster may have the same address as another one, or as a machine, in a network',
@@ -115,33 +130,54 @@ const addressesUnique: readonly CelRule<WorkspaceParts>[] = [
       },
     ],
     isWrong: 'clusters.exists(one, one in vms) || clusters.size() != clusters.distinct().size()',
-    find: (spec) =>
-      findOn(spec, ({ vms, clusters }) => {
-        const shared = clusters.find((one) => vms.includes(one))
-        return shared ?? clusters.find((one) => isRepeated(one, clusters))
-      }),
+    finds: (spec) =>
+      sharedOn(spec, ({ vms, clusters }) => [
+        ...clusters.filter((one) => isHadBefore(one, vms)),
+        ...laterOf(clusters.filter((one) => !isHadBefore(one, vms))),
+      ]),
   }),
 ]
 
+/** An address that a member has on a network. */
+interface Had {
+  readonly address: string
+  readonly nic: Nic
+}
+
 interface Members {
-  readonly vms: readonly string[]
-  readonly clusters: readonly string[]
+  readonly vms: readonly Had[]
+  readonly clusters: readonly Had[]
 }
 
-/** Returns the first network on which `look` finds an address, and that address. */
-function findOn(spec: WorkspaceParts, look: (members: Members) => string | undefined): string[] | undefined {
+/** Returns, network by network, the addresses that somebody else had before. */
+function sharedOn(spec: WorkspaceParts, look: (members: Members) => readonly Had[]): readonly Find[] {
   const [vms = [], clusters = []] = OWNERS.map((owners) => nicsOf(spec, owners))
-  const on = (nics: typeof vms, name: string) =>
-    nics.filter(({ network }) => network === name).flatMap(({ addresses }) => addresses)
-  for (const { name } of spec.networks ?? []) {
-    const address = look({ vms: on(vms, name), clusters: on(clusters, name) })
-    if (address !== undefined) return [name, address]
-  }
-  return undefined
+  const on = (nics: readonly Nic[], name: string) =>
+    nics
+      .filter(({ network }) => network === name)
+      .flatMap((nic) => nic.addresses.map((address): Had => ({ address, nic })))
+  return (spec.networks ?? []).flatMap(({ name }) => {
+    const members = { vms: on(vms, name), clusters: on(clusters, name) }
+    const all = [...members.vms, ...members.clusters]
+    return look(members).map(({ address, nic }): Find => {
+      const first = all.find((one) => one.address === address)?.nic.owner
+      return {
+        at: placeOfAddress(nic, address),
+        values: [name, address],
+        says: `"${nic.owner}" has the address ${address} on network "${name}", which "${first}" has too: take another one`,
+      }
+    })
+  })
 }
 
-function isRepeated(one: string, list: readonly string[]): boolean {
-  return list.indexOf(one) !== list.lastIndexOf(one)
+/** Returns who has an address that somebody before has, in the order of the addresses. */
+function laterOf(all: readonly Had[]): readonly Had[] {
+  const repeatedOnes = repeatedIn(all.map(({ address }) => address))
+  return repeatedOnes.flatMap((address) => all.filter((one) => one.address === address).slice(1))
+}
+
+function isHadBefore({ address }: Had, others: readonly Had[]): boolean {
+  return others.some((one) => one.address === address)
 }
 
 /** CEL: the MAC addresses that the spec gives to items of the field. */
@@ -159,10 +195,16 @@ const macAddressesDiffer = searchRule<WorkspaceParts>({
     },
   ],
   isWrong: 'macs.size() != macs.distinct().size()',
-  find: (spec) => {
-    const macs = OWNERS.flatMap((owners) => nicsOf(spec, owners)).flatMap(({ macAddress }) => macAddress ?? [])
-    const repeatedOne = macs.find((one) => isRepeated(one, macs))
-    return repeatedOne === undefined ? undefined : [repeatedOne]
+  finds: (spec) => {
+    const nics = OWNERS.flatMap((owners) => nicsOf(spec, owners))
+    return repeatedIn(nics.flatMap(({ macAddress }) => macAddress ?? [])).flatMap((mac) => {
+      const [first, ...others] = nics.filter(({ macAddress }) => macAddress === mac)
+      return others.map(({ at, owner, network }): Find => ({
+        at: [...at, 'macAddress'],
+        values: [mac],
+        says: `MAC address ${mac} of "${owner}" on network "${network}" is given to more than one interface, as to "${first?.owner}" on network "${first?.network}": give it to one alone`,
+      }))
+    })
   },
 })
 

@@ -24,17 +24,23 @@ export function cidrsOf({ cidr, cidrs = [] }: Ranges): readonly string[] {
 }
 
 /** Returns what is wrong with the gateway or a route of a network with `cidrs`, and what to do, as a sentence without its end. */
-export function misplacedHop({ name, cidrs, rangeGateway, routes = [] }: NetworkWords): string | undefined {
-  if (cidrs === undefined) return undefined
+export function misplacedHop(network: NetworkWords): string | undefined {
+  return misplacedHops(network)[0]
+}
+
+/** Returns all such sentences. */
+export function misplacedHops({ name, cidrs, rangeGateway, routes = [] }: NetworkWords): readonly string[] {
+  if (cidrs === undefined) return []
   const hops = [
     ...(rangeGateway === undefined ? [] : [{ field: 'rangeGateway', address: rangeGateway }]),
     ...routes.map(({ nextHopIpAddress: address }) => ({ field: 'nextHopIpAddress', address })),
   ]
-  const wrong = hops.find(({ address }) => !cidrs.some((cidr) => isNeighbour(address, cidr)))
-  return (
-    wrong &&
-    `${wrong.field} ${wrong.address} of network ${name} must be in one of its cidrs (${cidrs.join(', ')}), and neither the first nor the last address there`
-  )
+  return hops
+    .filter(({ address }) => !cidrs.some((cidr) => isNeighbour(address, cidr)))
+    .map(
+      ({ field, address }) =>
+        `${field} ${address} of network ${name} must be in one of its cidrs (${cidrs.join(', ')}), and neither the first nor the last address there`,
+    )
 }
 
 /** Returns which interface has an address outside of `cidrs` of its network, and what to do, as a sentence without its end. */
@@ -42,13 +48,24 @@ export function misplacedAddress(
   networks: readonly NetworkWords[],
   interfaces: readonly InterfaceWords[],
 ): string | undefined {
-  for (const nic of interfaces) {
+  return misplacedAddresses(networks, interfaces)[0]
+}
+
+/** Returns all such sentences. */
+export function misplacedAddresses(
+  networks: readonly NetworkWords[],
+  interfaces: readonly InterfaceWords[],
+): readonly string[] {
+  return interfaces.flatMap((nic) => {
     const cidrs = networks.find(({ name }) => name === nic.network)?.cidrs
-    const address = cidrs && staticAddresses(nic).find((one) => !cidrs.includes(rangeOf(one)))
-    if (cidrs !== undefined && address !== undefined)
-      return `its address ${address} on network ${nic.network} is in none of cidrs (${cidrs.join(', ')}): take an address of that network, with the same length`
-  }
-  return undefined
+    if (cidrs === undefined) return []
+    return staticAddresses(nic)
+      .filter((one) => !cidrs.includes(rangeOf(one)))
+      .map(
+        (one) =>
+          `its address ${one} on network ${nic.network} is in none of cidrs (${cidrs.join(', ')}): take an address of that network, with the same length`,
+      )
+  })
 }
 
 function rangeOf(address: string): string {

@@ -5,16 +5,25 @@ type Dependents = ReadonlyMap<string, { readonly dependsOn: readonly string[] }>
  * @param members all of them, by name
  */
 export function wrongDependency(members: Dependents, name: string): string | undefined {
+  return wrongDependencies(members, name)[0]
+}
+
+/** Returns all such reasons. */
+export function wrongDependencies(members: Dependents, name: string): readonly string[] {
   const dependsOn = members.get(name)?.dependsOn ?? []
-  if (dependsOn.includes(name)) return `dependsOn names ${name} itself: remove it there`
-  const unknown = dependsOn.find((one) => !members.has(one))
-  if (unknown !== undefined)
-    return `dependsOn names ${unknown}, which is no machine or container cluster of the workspace: correct it, or remove it there`
+  const unknown = dependsOn
+    .filter((one) => !members.has(one))
+    .map(
+      (one) =>
+        `dependsOn names ${one}, which is no machine or container cluster of the workspace: correct it, or remove it there`,
+    )
+  if (dependsOn.includes(name)) return [`dependsOn names ${name} itself: remove it there`, ...unknown]
   const circle = circleFrom(members, name)
-  return (
-    circle &&
-    `dependsOn leads from ${name} back to it (${circle.join(', ')}), so none of them can be the first: remove one of these names there`
-  )
+  if (circle === undefined) return unknown
+  return [
+    ...unknown,
+    `dependsOn leads from ${name} back to it (${circle.join(', ')}), so none of them can be the first: remove one of these names there`,
+  ]
 }
 
 /** Returns a shortest way from a member back to itself, if there is one. */

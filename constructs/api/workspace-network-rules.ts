@@ -3,6 +3,7 @@ import { celText, type Search, searchRule } from '../schema/cel-search.ts'
 import { celIsHostAddress } from './address-fields.ts'
 import { POD_NETWORK_NAME } from './interface-words.ts'
 import { isHostAddress, isInNetwork, parseCidr, parseIp } from './ip-address.ts'
+import { repeatedIn } from './repeated-texts.ts'
 
 /** Rules on one network of a workspace, or on one list of interfaces. */
 
@@ -58,10 +59,11 @@ const hopsInside = routesRule({
   isWrong:
     'has(self.cidr) && isCIDR(self.cidr) && isIP(route.nextHopIpAddress) && !(cidr(self.cidr).containsIP(route.nextHopIpAddress) && ' +
     `(${celIsHostAddress({ ip: 'ip(route.nextHopIpAddress)', network: 'cidr(self.cidr)', text: 'route.nextHopIpAddress' })}))`,
-  find: ({ routes = [], cidr }) => {
-    if (cidr === undefined) return undefined
-    const route = routes.find(({ nextHopIpAddress }) => !isNeighbour(nextHopIpAddress, cidr))
-    return route && [route.nextHopIpAddress, route.destinationNetworkCidr, cidr]
+  finds: ({ routes = [], cidr }) => {
+    if (cidr === undefined) return []
+    return routes.flatMap(({ nextHopIpAddress: hop, destinationNetworkCidr: to }, at) =>
+      isNeighbour(hop, cidr) ? [] : [{ at: ['routes', at, 'nextHopIpAddress'], values: [hop, to, cidr] }],
+    )
   },
 })
 
@@ -73,20 +75,19 @@ const oneFamily = routesRule({
   isWrong:
     'isCIDR(route.destinationNetworkCidr) && isIP(route.nextHopIpAddress) && ' +
     'cidr(route.destinationNetworkCidr).ip().family() != ip(route.nextHopIpAddress).family()',
-  find: ({ routes = [] }) => {
-    const route = routes.find((one) => {
-      const [to, hop] = [parseCidr(one.destinationNetworkCidr), parseIp(one.nextHopIpAddress)]
-      return to !== undefined && hop !== undefined && to.family !== hop.family
-    })
-    return route && [route.destinationNetworkCidr, route.nextHopIpAddress]
-  },
+  finds: ({ routes = [] }) =>
+    routes.flatMap(({ destinationNetworkCidr, nextHopIpAddress }, at) => {
+      const [to, hop] = [parseCidr(destinationNetworkCidr), parseIp(nextHopIpAddress)]
+      if (to === undefined || hop === undefined || to.family === hop.family) return []
+      return [{ at: ['routes', at, 'nextHopIpAddress'], values: [destinationNetworkCidr, nextHopIpAddress] }]
+    }),
 })
 
 /** A rule on each route of a network. */
 function routesRule({
   says,
   ...rule
-}: Pick<Search<NetworkFields>, 'message' | 'isWrong' | 'find'> & { readonly says: string }): CelRule<NetworkFields> {
+}: Pick<Search<NetworkFields>, 'message' | 'isWrong' | 'finds'> & { readonly says: string }): CelRule<NetworkFields> {
   const route = { item: 'route', list: 'self.routes', isOptional: true, says }
   return searchRule({ ...rule, field: 'routes', among: [route] })
 }
@@ -128,10 +129,7 @@ export const interfacesRule = searchRule<readonly { readonly network: string }[]
     },
   ],
   isWrong: '!self.exists_one(other, other.network == nic.network)',
-  find: (list) => {
-    const nic = list.find(({ network }) => list.filter((other) => other.network === network).length !== 1)
-    return nic && [nic.network]
-  },
+  finds: (list) => repeatedIn(list.map(({ network }) => network)).map((one) => ({ at: [], values: [one] })),
 })
 
 /** Reports whether the address is in the network and an interface can have it. Also true if one cannot be parsed: other rules report that. */

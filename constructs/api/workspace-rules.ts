@@ -4,6 +4,7 @@ import { celHasAddress, isOnPodNetwork, POD_NETWORK_NAME } from './interface-wor
 import { addressRules } from './workspace-address-rules.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
+import { repeatedIn } from './repeated-texts.ts'
 
 const namesUnique = searchRule<WorkspaceParts>({
   message: 'no container cluster may have the name of a machine',
@@ -17,9 +18,11 @@ const namesUnique = searchRule<WorkspaceParts>({
     ),
   ],
   isWrong: 'cluster.name in machines',
-  find: ({ vms = [], containerClusters = [] }) => {
-    const cluster = containerClusters.find(({ name }) => vms.some((vm) => vm.name === name))
-    return cluster && [cluster.name]
+  finds: ({ vms = [], containerClusters = [] }) => {
+    const machines = new Set(vms.map(({ name }) => name))
+    return containerClusters.flatMap(({ name }, at) =>
+      machines.has(name) ? [{ at: ['containerClusters', at, 'name'], values: [name] }] : [],
+    )
   },
 })
 
@@ -39,14 +42,22 @@ const volumesExist = (['containers', 'initContainers'] as const).map((list) =>
       ),
     ],
     isWrong: "mount.name != 'ansible' && !(mount.name in names)",
-    find: ({ containerClusters = [], volumes = [] }) => {
+    finds: ({ containerClusters = [], volumes = [] }) => {
       const names = new Set(['ansible', ...volumes.map(({ name }) => name)])
-      for (const cluster of containerClusters) {
-        const mounts = (cluster[list] ?? []).flatMap(({ volumeMounts = [] }) => volumeMounts)
-        const mount = mounts.find(({ name }) => !names.has(name))
-        if (mount !== undefined) return [cluster.name, mount.name, mount.containerPath]
-      }
-      return undefined
+      return containerClusters.flatMap((cluster, nth) =>
+        (cluster[list] ?? []).flatMap(({ volumeMounts = [] }, of) =>
+          volumeMounts.flatMap(({ name, containerPath }, at) =>
+            names.has(name)
+              ? []
+              : [
+                  {
+                    at: ['containerClusters', nth, list, of, 'volumeMounts', at, 'name'],
+                    values: [cluster.name, name, containerPath],
+                  },
+                ],
+          ),
+        ),
+      )
     },
   }),
 )
@@ -64,13 +75,15 @@ const diskVolumesExist = searchRule<WorkspaceParts>({
     ),
   ],
   isWrong: 'has(disk.volume) && !(disk.volume in names)',
-  find: ({ vms = [], volumes = [] }) => {
+  finds: ({ vms = [], volumes = [] }) => {
     const names = new Set(volumes.map(({ name }) => name))
-    for (const { name: vm, disks = [] } of vms) {
-      const disk = disks.find(({ volume }) => volume !== undefined && !names.has(volume))
-      if (disk !== undefined) return [vm, disk.name, String(disk.volume)]
-    }
-    return undefined
+    return vms.flatMap(({ name: vm, disks = [] }, nth) =>
+      disks.flatMap(({ name, volume }, at) =>
+        volume === undefined || names.has(volume)
+          ? []
+          : [{ at: ['vms', nth, 'disks', at, 'volume'], values: [vm, name, volume] }],
+      ),
+    )
   },
 })
 
@@ -102,9 +115,9 @@ const hostPortsBounded = searchRule<WorkspaceParts>({
     },
   ],
   isWrong: `ports.size() > ${HOST_PORTS_MAX}`,
-  find: (spec) => {
+  finds: (spec) => {
     const { length } = hostPortsOf(spec)
-    return length > HOST_PORTS_MAX ? [String(length)] : undefined
+    return length > HOST_PORTS_MAX ? [{ at: ['containerClusters'], values: [String(length)] }] : []
   },
 })
 
@@ -118,10 +131,10 @@ const hostPortsUnique = searchRule<WorkspaceParts>({
     },
   ],
   isWrong: `ports.size() <= ${HOST_PORTS_MAX} && ports.size() != ports.distinct().size()`,
-  find: (spec) => {
+  finds: (spec) => {
     const ports = hostPortsOf(spec)
-    const port = ports.find((one, at) => ports.includes(one, at + 1))
-    return port === undefined || ports.length > HOST_PORTS_MAX ? undefined : [port]
+    if (ports.length > HOST_PORTS_MAX) return []
+    return repeatedIn(ports).map((port) => ({ at: ['containerClusters'], values: [port] }))
   },
 })
 
@@ -146,10 +159,11 @@ const serviceMembersExist = searchRule<WorkspaceParts>({
     ),
   ],
   isWrong: '!(service.member in machines || service.member in clusters)',
-  find: ({ vms = [], containerClusters = [], services = [] }) => {
+  finds: ({ vms = [], containerClusters = [], services = [] }) => {
     const names = new Set([...vms, ...containerClusters].map(({ name }) => name))
-    const service = services.find(({ member }) => !names.has(member))
-    return service && [service.name, service.member]
+    return services.flatMap(({ name, member }, at) =>
+      names.has(member) ? [] : [{ at: ['services', at, 'member'], values: [name, member] }],
+    )
   },
 })
 
@@ -170,12 +184,13 @@ const serviceMembersReached = searchRule<WorkspaceParts>({
     ),
   ],
   isWrong: 'service.member in away',
-  find: ({ vms = [], services = [] }) => {
+  finds: ({ vms = [], services = [] }) => {
     const isAway = ({ interfaces = [] }: (typeof vms)[number]) =>
       interfaces.length > 0 && !interfaces.some(isOnPodNetwork)
     const away = new Set(vms.filter(isAway).map(({ name }) => name))
-    const service = services.find(({ member }) => away.has(member))
-    return service && [service.name, service.member]
+    return services.flatMap(({ name, member }, at) =>
+      away.has(member) ? [{ at: ['services', at, 'member'], values: [name, member] }] : [],
+    )
   },
 })
 

@@ -4,6 +4,7 @@ import { searchRule } from '../schema/cel-search.ts'
 import { SERVICE_TYPES } from './policy-fields.ts'
 import { cel, dnsLabel, listMap, matching } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+import { repeatedIn } from './repeated-texts.ts'
 
 export const SERVICE_PROTOCOLS = ['TCP', 'UDP'] as const
 export type ServiceProtocol = (typeof SERVICE_PROTOCOLS)[number]
@@ -54,12 +55,11 @@ const portsUnique = searchRule<readonly PortWords[]>({
     },
   ],
   isWrong: `!self.exists_one(other, other.port == one.port && ${celProtocol('other')} == ${celProtocol('one')})`,
-  find: (list) => {
-    const keyOf = ({ port: number, protocol = 'TCP' }: PortWords) => `${number}/${protocol}`
-    const keys = list.map(keyOf)
-    const twice = list.find((one) => keys.indexOf(keyOf(one)) !== keys.lastIndexOf(keyOf(one)))
-    return twice && [String(twice.port)]
-  },
+  finds: (list) =>
+    repeatedIn(list.map(({ port: number, protocol = 'TCP' }) => `${number}/${protocol}`)).map((one) => ({
+      at: [],
+      values: one.split('/', 1),
+    })),
 })
 
 const portNamesUnique = searchRule<readonly PortWords[]>({
@@ -72,11 +72,7 @@ const portNamesUnique = searchRule<readonly PortWords[]>({
     },
   ],
   isWrong: 'has(one.name) && !self.exists_one(other, has(other.name) && other.name == one.name)',
-  find: (list) => {
-    const names = list.flatMap(({ name }) => name ?? [])
-    const twice = names.find((one) => names.indexOf(one) !== names.lastIndexOf(one))
-    return twice === undefined ? undefined : [twice]
-  },
+  finds: (list) => repeatedIn(list.flatMap(({ name }) => name ?? [])).map((one) => ({ at: [], values: [one] })),
 })
 
 const service = z

@@ -2,6 +2,7 @@ import { ApiObject, type ApiObjectMetadata, Chart, JsonPatch, Lazy } from 'cdk8s
 import type { Construct } from 'constructs'
 import { z } from 'zod'
 import { withValue } from '../api/message-value.ts'
+import { allProblems } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
 import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
@@ -150,8 +151,9 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     }
     const written = this.writtenSpec()
     const parsed = parse(written)
-    const found = parsed.ok ? this.specProblems(parsed.spec) : parsed.problems
-    const fields = found.map(({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`)
+    const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(resource.spec, written)
+    // What breaks rules alone can be read: its author is told of all that is wrong at once.
+    const fields = [...found, ...(typed === undefined ? [] : this.specProblems(typed))].map(({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`)
     const schema = resource.spec as z.core.$ZodType
     const unknown = unknownFields(schema, written, 'spec').map(
       ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,
@@ -167,6 +169,11 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     if (!parsed.ok) return { spec: undefined, parsed: undefined, problems }
     return { spec: withKeptJson(schema, parsed.spec), parsed: parsed.spec, problems }
   }
+}
+
+function allOf(schema: object, written: unknown) {
+  const { problems: found, typed } = allProblems(schema as z.ZodType, written)
+  return { found, typed }
 }
 
 function metadataProblems(

@@ -393,7 +393,7 @@ describe('a mistake in a lab', () => {
       'spec.url: ',
       'the Workspace is not valid',
       'lab/networks.net: gateway 10.0.0.1 (host 1) is the address of no member on network net: connect one with it, or write outside(1)',
-      'lab/networks.net: spec.networks[0].routes: via (nextHopIpAddress) 10.9.0.1',
+      'lab/networks.net: via (spec.networks[0].routes[0].nextHopIpAddress): via (nextHopIpAddress) 10.9.0.1',
       'lab/networks.net: name server dns has no static address on network net',
       'lab/vms.dns: cpu (spec.vms[0].resources.cpu): ',
       'lab/volumes.data: spec.volumes[0].size: ',
@@ -410,5 +410,93 @@ describe('a mistake in a lab', () => {
       }
       for (const one of said) expect(text).toContain(one)
     }
+  })
+})
+
+describe('all that is wrong with a lab is told at once', () => {
+  const nics = (of: (at: number) => object) =>
+    Array.from({ length: 6 }, (_, at) => ({
+      name: `v${at}`,
+      backingVMDiskImage: 'debian',
+      resources: { cpu: 1, memory: '1Gi' },
+      interfaces: [of(at)],
+    }))
+  const linesOf = (props: object) => {
+    const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', props as never)
+    return lab.problems().flatMap((one) => one.split('\n  ').slice(1))
+  }
+  const networks = [{ name: 'n', cidr: '10.0.0.0/24' }]
+
+  it.each<[string, (at: number) => object, (at: number) => string, number]>([
+    [
+      'wrong networks',
+      (at) => ({ network: `m${at}` }),
+      (at) => `spec.vms[${at}].interfaces[0].network: machine "v${at}" has an interface on network "m${at}", which is`,
+      0,
+    ],
+    [
+      'wrong addresses',
+      (at) => ({ network: 'n', ipAddresses: [`10.0.0.${at + 1}/24`, `10.9.0.${at + 1}/24`] }),
+      (at) => `spec.vms[${at}].interfaces[0].ipAddresses[1]: machine "v${at}" has on network "n", which is 10.0.0.0/24, the address 10.9.0.${at + 1}/24`,
+      0,
+    ],
+    [
+      'one address',
+      () => ({ network: 'n', ipAddress: '10.0.0.1/24' }),
+      (at) => `spec.vms[${at}].interfaces[0].ipAddress: "v${at}" has the address 10.0.0.1/24 on network "n", which "v0" has too`,
+      1,
+    ],
+  ])('of six machines: %s', (_name, nic, told, from) => {
+    const lines = linesOf({ networks, vms: nics(nic) })
+    expect(lines).toHaveLength(6 - from)
+    for (const [nth, line] of lines.entries()) expect(line).toContain(told(nth + from))
+  })
+
+  it('of rules of every kind', () => {
+    const source = { sourceType: 'http', diskSize: '1Gi' } as const
+    const vm = { backingVMDiskImage: 'debian', resources: { cpu: 1, memory: '1Gi' } }
+    const lines = linesOf({
+      networks: [
+        { ...networks[0], routes: [{ destinationNetworkCidr: '10.7.0.0/24', nextHopIpAddress: '192.168.5.5' }] },
+      ],
+      vms: [
+        { ...vm, name: 'a', dependsOn: ['y', 'z'], interfaces: [{ network: 'n' }], resources: { cpu: 'many', memory: '1Gi' } },
+        { ...vm, name: 'b', vmDiskImageTemplate: { ...source, url: 'https://a.example.com/1' } },
+        { ...vm, name: 'c', vmDiskImageTemplate: { ...source, url: 'https://a.example.com/2' } },
+        { ...vm, name: 'd', dependsOn: ['e'], overrides: { spec: 1, running: true } },
+        { ...vm, name: 'e', dependsOn: ['d'] },
+      ],
+      containerClusters: [
+        { name: 'p', containers: [{ name: 'c', image: 'web:1', volumeMounts: [{ name: 'v', containerPath: '/v' }] }] },
+      ],
+      services: [
+        { name: 's', member: 'nobody', ports: [{ port: 80 }] },
+        { name: 't', member: 'a', ports: [{ port: 22 }] },
+      ],
+    })
+    for (const told of [
+      'nextHopIpAddress 192.168.5.5',
+      'mounts volume "v"',
+      'service "s" is for member "nobody"',
+      'service "t" is for machine "a", which is not on the pod network',
+      'spec.vms[0].resources.cpu: ',
+      'dependsOn names y',
+      'dependsOn names z',
+      'c: its vmDiskImageTemplate is not used',
+      'd: overrides: spec is no field that can be overridden: remove it, or correct its spelling',
+      'd: overrides: running ',
+      'dependsOn leads from d back to it',
+      'dependsOn leads from e back to it',
+    ])
+      expect(lines.filter((line) => line.includes(told))).toHaveLength(1)
+    expect(lines).toHaveLength(12)
+  })
+
+  it('of items that overrides name', () => {
+    const containers = [{ name: 'c', image: 'web:1' }]
+    const overrides = { spec: { containers: [{ name: 'other', imagePullPolicy: 'Always' }] } }
+    expect(linesOf({ containerClusters: [{ name: 'p', containers, overrides }] })).toEqual([
+      'spec.containerClusters[0]: p: overrides: spec.containers[other] is not there: name one of spec.containers[c]',
+    ])
   })
 })

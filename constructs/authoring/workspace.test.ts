@@ -66,7 +66,7 @@ describe('Workspace', () => {
           },
         ],
       },
-      /render\/Lab: .*\n {2}spec\.containerClusters: container cluster "app" has on network "control-net", which is 10\.10\.0\.0\/24, the address 10\.10\.1\.7\/24/,
+      /render\/Lab: .*\n {2}spec\.containerClusters\[0\]\.interfaces\[0\]\.ipAddress: container cluster "app" has on network "control-net", which is 10\.10\.0\.0\/24, the address 10\.10\.1\.7\/24/,
     ],
     [
       'a bad name',

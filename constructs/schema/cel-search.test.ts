@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { cel } from './cel.ts'
+import { cel, findsOf } from './cel.ts'
 import { celText, searchRule } from './cel-search.ts'
 
 interface Shelf {
@@ -17,10 +17,12 @@ const untitled = searchRule<Shelf>({
     { item: 'book', list: 'shelf.books', says: "has {book.title} (100 %), isn't it" },
   ],
   isWrong: "book.title.startsWith('x')",
-  find: ({ shelves = [] }) => {
-    const found = shelves.flatMap(({ name, books }) => books.map(({ title }) => [name, title]))
-    return found.find(([, title]) => title?.startsWith('x'))
-  },
+  finds: ({ shelves = [] }) =>
+    shelves.flatMap(({ name, books }, at) =>
+      books.flatMap(({ title }, nth) =>
+        title.startsWith('x') ? [{ at: ['shelves', at, 'books', nth], values: [name, title] }] : [],
+      ),
+    ),
 })
 
 const schema = cel(
@@ -54,6 +56,19 @@ describe('searchRule', () => {
     expect(schema.safeParse(shelvesOf('a', 'x1', 'x2')).error?.issues).toMatchObject([
       { path: ['shelves'], message: 'shelf "s1" has x1 (100 %), isn\'t it' },
     ])
+  })
+
+  it('has all that it finds for authors, each with its place', () => {
+    const [issue] = schema.safeParse(shelvesOf('a', 'x1', 'x2')).error?.issues ?? []
+    expect(issue && findsOf(issue)).toEqual([
+      { path: ['shelves', 1, 'books', 0], message: 'shelf "s1" has x1 (100 %), isn\'t it' },
+      { path: ['shelves', 2, 'books', 0], message: 'shelf "s2" has x2 (100 %), isn\'t it' },
+    ])
+  })
+
+  it('does not end the rules after it', () => {
+    const twice = cel(z.string(), ...['one', 'other'].map((message) => ({ rule: 'false', message, holds: () => false })))
+    expect(twice.safeParse('').error?.issues.map(({ message }) => message)).toEqual(['one', 'other'])
   })
 
   it('says its message where the sentence has a line break, as the API server does', () => {

@@ -1,4 +1,4 @@
-import type { CelRule } from './cel.ts'
+import type { CelRule, Found } from './cel.ts'
 
 /**
  * A loop over one list: a name for its items, and a CEL expression for the list, which may use items of outer loops. The API server estimates the
@@ -13,6 +13,16 @@ export interface CelLoop {
   readonly says?: string
 }
 
+/** Something that was found. */
+export interface Find {
+  /** Where it is, below the value that is searched. */
+  readonly at: readonly PropertyKey[]
+  /** For the braces of the sentence. */
+  readonly values: readonly string[]
+  /** Who else has it, as a sentence for authors. Default: the sentence of the search. */
+  readonly says?: string
+}
+
 /** Something that must not be found, defined in CEL and in TypeScript, with one sentence about what was found. */
 export interface Search<T> {
   /** Used when the sentence cannot be, because a value in it has a line break. */
@@ -23,23 +33,32 @@ export interface Search<T> {
   readonly among: readonly CelLoop[]
   /** CEL: whether this item is what the search looks for. Must not fail, whatever the items are. */
   readonly isWrong: string
-  /** The same in TypeScript: returns the values for the braces of the sentence, for the first find in the order of the lists. */
-  readonly find: (value: T) => readonly string[] | undefined
+  /** The same in TypeScript: returns all that is found, in the order of the lists. Only the first is asked for, but by authors. */
+  readonly finds: (value: T) => Iterable<Find>
 }
 
 /** Returns a rule that is broken if something is found, and that reports the first find. */
-export function searchRule<T>({ message, field, among, isWrong, find }: Search<T>): CelRule<T> {
+export function searchRule<T>({ message, field, among, isWrong, finds }: Search<T>): CelRule<T> {
   const sentence = among.map(({ says = '' }) => says).join('')
+  const first = (value: T) => {
+    for (const one of finds(value)) return one
+    return undefined
+  }
+  const told = ({ values, says }: Find) => {
+    const rest = values.values()
+    return says ?? sentence.replaceAll(IN_BRACES, () => String(rest.next().value))
+  }
   return {
     rule: among.reduceRight(celAll, `!(${isWrong})`),
     message,
     ...(field !== undefined && { field }),
-    holds: (value) => find(value) === undefined,
+    holds: (value) => first(value) === undefined,
+    finds: (value) => Array.from(finds(value), (one): Found => ({ path: one.at, message: told(one) })),
     offender: {
       rule: `${celTexts(among, isWrong)}[0]`,
       of: (value) => {
-        const found = find(value)?.values()
-        return found && sentence.replaceAll(IN_BRACES, () => String(found.next().value))
+        const found = first(value)
+        return found && told({ at: found.at, values: found.values })
       },
     },
   }

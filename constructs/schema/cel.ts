@@ -12,6 +12,16 @@ export interface CelRule<T> {
   readonly offender?: CelOffender<T>
   /** The same rule in TypeScript. Must agree with `rule` for every value that the types of the schema accept. */
   readonly holds: (value: T) => boolean
+  /** All that breaks the rule, for authors: the API server and the operator name the first alone. Default: the rule has one sentence. */
+  readonly finds?: (value: T) => readonly Found[]
+}
+
+/** One thing that breaks a rule. */
+export interface Found {
+  /** Below the value that the rule is on. */
+  readonly path: readonly PropertyKey[]
+  /** A sentence with its name and value. */
+  readonly message: string
 }
 
 /** What breaks a rule, in one sentence, in the same two forms. Evaluated only if the rule is broken. */
@@ -34,12 +44,32 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
     const check = z.check<z.output<Schema>>((payload) => {
       if (rule.holds(payload.value)) return
       const path = rule.field === undefined ? [] : [rule.field]
-      payload.issues.push({ code: 'custom', message: textOf(rule, payload.value), path, input: payload.value })
+      const { value: input } = payload
+      // The other rules are checked all the same, as the API server does.
+      payload.issues.push({ code: 'custom', message: textOf(rule, input), path, input, params: { [BROKEN]: { rule, input } }, continue: true })
     })
     rulesByCheck.set(check, rule as CelRule<never>)
     return check
   })
   return schema.check(...checks) as Schema
+}
+
+const BROKEN = Symbol('broken')
+
+interface Broken {
+  readonly rule: CelRule<unknown>
+  readonly input: unknown
+}
+
+/** Returns all that an issue of a rule is about, each with its whole path; undefined if it has one sentence alone. */
+export function findsOf(issue: z.core.$ZodIssue): readonly Found[] | undefined {
+  if (issue.code !== 'custom') return undefined
+  const { [BROKEN]: broken } = (issue.params ?? {}) as { readonly [BROKEN]?: Broken }
+  if (broken?.rule.finds === undefined) return undefined
+  const { rule, input } = broken
+  // The last step is the field that the message of the rule is about.
+  const root = rule.field === undefined ? issue.path : issue.path.slice(0, -1)
+  return rule.finds?.(input).map(({ path, message }) => ({ path: [...root, ...path], message }))
 }
 
 /** Chooses the message as the API server does. */
