@@ -73,7 +73,9 @@ export function appProblemsOf(object: AuthoredNode): string[] {
 export function appWarningsOf(object: AuthoredNode): AuthorWarning[] {
   const isElsewhere = (other: AuthoredNode) => chartOf(other) !== chartOf(object)
   return foundIn(object, ({ whole }) => [
-    ...nameElsewhere(whole, object).filter(isElsewhere).map((other) => nameWarning(object, other)),
+    ...nameElsewhere(whole, object)
+      .filter(isElsewhere)
+      .map((other) => nameWarning(object, other)),
     ...differingImages(whole, object)
       .filter(({ by }) => isElsewhere(by))
       .map((one) => imageWarning(object, one)),

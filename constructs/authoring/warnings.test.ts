@@ -141,7 +141,9 @@ describe('warnings', () => {
           new Release(images, 'r', lookFor)
           new Workspace(labs, 'lab').addVm('a', other)
         },
-        ['labs/lab: warning: of image x-kali, images/r in another chart says something else, in url, sourceType, diskSize: make them the same'],
+        [
+          'labs/lab: warning: of image x-kali, images/r in another chart says something else, in url, sourceType, diskSize: make them the same',
+        ],
       ],
       [
         'two releases and two labs of one name',
