@@ -1,6 +1,7 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
+import { joinLab, requireOwn } from './lab-part.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
 import { quantityOf } from './plain-values.ts'
@@ -64,7 +65,7 @@ export interface LabContainersProps
 }
 
 /**
- * Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`.
+ * Containers of a lab that share one host name and its interfaces: one pod. Made by `Workspace.addContainers`, or in a construct below the lab.
  * @example
  * ```ts
  * import { Workspace } from '@open-terrain/constructs'
@@ -86,11 +87,14 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   constructor(scope: Construct, name: string, props: LabContainersProps) {
     super(scope, 'containerClusters', name)
     this.#props = props
+    requireOwn(this, 'member', ...(props.dependsOn ?? []))
+    joinLab(this, 'containerClusters', name, new.target)
   }
 
   /** Adds a container. @returns the member itself */
   add(name: string, props: LabContainerProps): this {
     const { ports, ...program } = props
+    this.#requireOwn(props)
     const portMappings = ports?.map((port) => (typeof port === 'number' ? { containerPort: port } : { ...port }))
     this.#containers.push({
       ...programSpec(name, program),
@@ -101,8 +105,14 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
 
   /** Adds a container that runs to its end before the others start, after those that were added before. @returns the member itself */
   addInit(name: string, props: LabInitContainerProps): this {
+    this.#requireOwn(props)
     this.#initContainers.push(programSpec(name, props) as WorkspaceInitContainerProps)
     return this
+  }
+
+  #requireOwn({ mounts = [], env = {}, files = {} }: LabProgramProps): void {
+    requireOwn(this, 'volume', ...mounts)
+    requireOwn(this, 'Secret', ...Object.values(env), ...Object.values(files))
   }
 
   /** Returns the containers as the spec has them. */

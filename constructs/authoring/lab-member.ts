@@ -1,6 +1,7 @@
 import { Construct } from 'constructs'
 import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
 import type { AnyLabNetwork, LabHost } from './lab-network.ts'
+import { idOfPart, requireOwn } from './lab-part.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
 
 /** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
@@ -21,8 +22,8 @@ export abstract class LabMember<Words extends object> extends Construct implemen
   readonly #connections: Connection<Words>[] = []
   #patches: readonly SpecPatch[] = []
 
-  constructor(scope: Construct, list: string, memberName: string) {
-    super(scope, `${list}.${memberName}`)
+  constructor(scope: Construct, list: 'vms' | 'containerClusters', memberName: string) {
+    super(scope, idOfPart(scope, list, memberName, new.target))
     this.memberName = memberName
   }
 
@@ -37,8 +38,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
       throw new Error(
         `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
       )
-    if (network.node.scope !== this.node.scope)
-      throw new Error(`${this.node.path}: network ${network.node.path} is of another lab: add one to this lab`)
+    requireOwn(this, 'network', network)
     if (this.#connections.some((one) => one.network === network))
       throw new Error(`${this.node.path}: is on network ${network.networkName} already: give all addresses at once`)
     const given = typeof address === 'object' ? address : [address]

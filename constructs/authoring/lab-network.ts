@@ -11,6 +11,7 @@ import {
   plainAddress,
   prefixText,
 } from '../api/ip-address.ts'
+import { idOfPart, joinLab, requireOwn } from './lab-part.ts'
 import type { WorkspaceNetworkProps } from './spec-props.ts'
 
 /** A network of a lab, of this copy of the package or of another one that a dependency brings. */
@@ -83,7 +84,7 @@ interface Resolver {
 }
 
 /**
- * A network of a lab. Made by `Workspace.addNetwork`.
+ * A network of a lab. Made by `Workspace.addNetwork`, or in a construct below the lab.
  * @example
  * ```ts
  * import { outside, Workspace } from '@open-terrain/constructs'
@@ -112,7 +113,7 @@ export class LabNetwork extends Construct {
   readonly #isMalformed: boolean
 
   constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
-    super(scope, `networks.${networkName}`)
+    super(scope, idOfPart(scope, 'networks', networkName, new.target))
     this.networkName = networkName
     this.#props = props
     // What is no CIDR is a problem of the whole Workspace, found with all others.
@@ -122,7 +123,9 @@ export class LabNetwork extends Construct {
     this.#gateway = props.gateway
     this.#routes = [...(props.routes ?? [])]
     this.#nameservers = [...(props.nameservers ?? [])]
+    requireOwn(this, 'network', ...this.#routes.map(({ to }) => to))
     this.#requireHosts(props.gateway, ...this.#routes.map(({ via }) => via), ...this.#nameservers)
+    joinLab(this, 'networks', networkName, new.target)
   }
 
   /**
@@ -139,6 +142,7 @@ export class LabNetwork extends Construct {
    * @throws Error if via is a number, and the network has no host of that number
    */
   addRoute(to: string | AnyLabNetwork, via: Hop): void {
+    requireOwn(this, 'network', to)
     this.#requireHosts(via)
     this.#routes.push({ to, via })
   }
@@ -275,6 +279,7 @@ export class LabNetwork extends Construct {
   /** A number is known at once. Who is no member yet may still be connected, and all else is told with all other problems. */
   #requireHosts(...hops: readonly (Hop | undefined)[]): void {
     for (const hop of hops) {
+      requireOwn(this, 'member', hop)
       const host = typeof hop === 'object' && 'outside' in hop ? hop.outside : hop
       if (typeof host === 'number') this.prefixesOf(host)
     }

@@ -1,4 +1,5 @@
 import { Construct } from 'constructs'
+import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 import type { WorkspaceSecretProps } from './spec-props.ts'
 
 /** A key of a Secret in the namespace of a lab. */
@@ -29,7 +30,7 @@ export interface LabSecretProps {
 }
 
 /**
- * A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`.
+ * A Secret that the operator makes in the namespace of a lab. Made by `Workspace.addSecret`, or in a construct below the lab.
  * @example
  * ```ts
  * import { Workspace } from '@open-terrain/constructs'
@@ -46,9 +47,10 @@ export class LabSecret extends Construct {
   readonly #props: LabSecretProps
 
   constructor(scope: Construct, secretName: string, props: LabSecretProps) {
-    super(scope, `secrets.${secretName}`)
+    super(scope, idOfPart(scope, 'secrets', secretName, new.target))
     this.secretName = secretName
     this.#props = props
+    joinLab(this, 'secrets', secretName, new.target)
   }
 
   /** Returns a Secret that people make in the namespace of the lab. */
@@ -66,7 +68,7 @@ export class LabSecret extends Construct {
       throw new Error(
         `${this.node.path}: has no key "${key}": add it to generate, beside ${generated.map((one) => one.key).join(', ')}`,
       )
-    return { secretName: this.secretName, key }
+    return takenFrom(this, { secretName: this.secretName, key })
   }
 
   /** Returns the Secret as the spec has it. */

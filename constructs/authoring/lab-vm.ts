@@ -1,6 +1,7 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
+import { joinLab, requireOwn } from './lab-part.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
 import { noteChange } from './node-problems.ts'
@@ -98,7 +99,7 @@ export interface LabVmProps
 }
 
 /**
- * A virtual machine of a lab. Made by `Workspace.addVm`.
+ * A virtual machine of a lab. Made by `Workspace.addVm`, or in a construct below the lab, such as one of your own.
  * @example
  * ```ts
  * import { Workspace } from '@open-terrain/constructs'
@@ -125,11 +126,15 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     super(scope, 'vms', name)
     this.#props = props
     noteChange(this)
+    requireOwn(this, 'member', ...(props.dependsOn ?? []))
+    requireOwn(this, 'volume', ...(props.disks ?? []).map((disk) => disk?.volume))
+    requireOwn(this, 'Secret', ...(props.users ?? []).map((user) => user?.password))
     for (const { name: user, password } of props.users ?? [])
       if (password !== undefined && typeof password !== 'object')
         throw new Error(
           `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
         )
+    joinLab(this, 'vms', name, new.target)
   }
 
   /** Gives the machine an interface on the pod network of Kubernetes, after those that it has. Without any `connect` it has one there anyway. */

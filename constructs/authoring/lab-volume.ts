@@ -1,5 +1,6 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
+import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 import { quantityOf } from './plain-values.ts'
 import type { WorkspaceVolumeProps } from './spec-props.ts'
 
@@ -28,7 +29,7 @@ export interface LabMount extends MountOptions {
 }
 
 /**
- * A volume of a lab. Made by `Workspace.addVolume`.
+ * A volume of a lab. Made by `Workspace.addVolume`, or in a construct below the lab.
  * @example
  * ```ts
  * import { Workspace } from '@open-terrain/constructs'
@@ -46,14 +47,15 @@ export class LabVolume extends Construct {
   readonly #props: LabVolumeProps
 
   constructor(scope: Construct, volumeName: string, props: LabVolumeProps) {
-    super(scope, `volumes.${volumeName}`)
+    super(scope, idOfPart(scope, 'volumes', volumeName, new.target))
     this.volumeName = volumeName
     this.#props = props
+    joinLab(this, 'volumes', volumeName, new.target)
   }
 
   /** Returns the volume at a path of a container, such as /config. */
   at(containerPath: string, options: MountOptions = {}): LabMount {
-    return { name: this.volumeName, containerPath, ...options }
+    return takenFrom(this, { name: this.volumeName, containerPath, ...options })
   }
 
   /** Returns the volume as the spec has it. */

@@ -3,9 +3,12 @@ import { Construct } from 'constructs'
 import { describe, expect, it } from 'vitest'
 import { parseWorkspaceSpec } from '../api/workspace.ts'
 import { render } from '../children/render.ts'
-import { type LabNetwork, outside } from './lab-network.ts'
+import { LabNetwork, outside } from './lab-network.ts'
 import { defineRole } from './lab-role.ts'
+import { LabContainers } from './lab-containers.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
+import { LabVm } from './lab-vm.ts'
+import { LabVolume } from './lab-volume.ts'
 import { Release } from './release.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
 import { Warnings } from './warnings.ts'
@@ -310,6 +313,131 @@ it('a role is defined once, with the types of its variables', () => {
   expect(defineRole('runtimeChecks')()).toEqual({ role: 'runtimeChecks' })
   // @ts-expect-error: a variable that must be given
   expect(router()).toEqual({ role: 'linuxRouter', variables: { index: 1 } })
+})
+
+describe('an object of a lab', () => {
+  /** What each method that takes one is given, and the method. */
+  const USES: readonly [
+    string,
+    (of: Workspace) => unknown,
+    (given: never, lab: Workspace, net: LabNetwork) => unknown,
+  ][] = [
+    ['a network in connect', aNetwork, (net: LabNetwork, lab) => lab.addVm('a', START).connect(net)],
+    ['a network in connect of containers', aNetwork, (net: LabNetwork, lab) => lab.addContainers('a').connect(net)],
+    ['a network in addRoute', aNetwork, (to: LabNetwork, _lab, net) => net.addRoute(to, 1)],
+    [
+      'a network in routes',
+      aNetwork,
+      (to: LabNetwork, lab) => lab.addNetwork('r', { cidr: '10.3.0.0/24', routes: [{ to, via: 1 }] }),
+    ],
+    ['a member in addRoute', aMember, (via: LabVm, _lab, net) => net.addRoute('10.9.0.0/16', via)],
+    ['a member in routes', aMember, (via: LabVm, lab) => lab.addNetwork('r', { routes: [{ to: '10.9.0.0/16', via }] })],
+    ['a member as gateway', aMember, (gateway: LabVm, lab) => lab.addNetwork('r', { gateway })],
+    ['a member in setGateway', aMember, (vm: LabVm, _lab, net) => net.setGateway(vm)],
+    ['a member as name server', aMember, (vm: LabVm, lab) => lab.addNetwork('r', { nameservers: [vm] })],
+    ['a member in addNameserver', aMember, (vm: LabVm, _lab, net) => net.addNameserver(vm)],
+    ['a member in addService', aMember, (member: LabVm, lab) => lab.addService('s', { member, ports: [80] })],
+    ['a member to wait for', aMember, (vm: LabVm, lab) => lab.addVm('a', { ...START, dependsOn: [vm] })],
+    ['a member for containers to wait for', aMember, (vm: LabVm, lab) => lab.addContainers('a', { dependsOn: [vm] })],
+    [
+      'a volume as a disk',
+      aVolume,
+      (volume: LabVolume, lab) => lab.addVm('a', { ...START, disks: [{ name: 'd', volume }] }),
+    ],
+    [
+      'a volume of a container',
+      aVolume,
+      (volume: LabVolume, lab) => lab.addContainers('a').add('a', { image: 'a:1', mounts: [volume.at('/a')] }),
+    ],
+    [
+      'a volume of an init container',
+      aVolume,
+      (volume: LabVolume, lab) => lab.addContainers('a').addInit('a', { image: 'a:1', mounts: [volume.at('/a')] }),
+    ],
+    [
+      'the plays of a lab',
+      (lab) => lab,
+      (of: Workspace, lab) => lab.addContainers('a').add('a', { image: 'a:1', mounts: [of.ansibleAt('/a')] }),
+    ],
+    [
+      'a key as a password',
+      aSecret,
+      (secret: LabSecret, lab) => lab.addVm('a', { ...START, users: [{ name: 'u', password: secret.key('k') }] }),
+    ],
+    [
+      'a key as a variable',
+      aSecret,
+      (secret: LabSecret, lab) => lab.addContainers('a').add('a', { image: 'a:1', env: { K: secret.key('k') } }),
+    ],
+    [
+      'a key as a file',
+      aSecret,
+      (secret: LabSecret, lab) =>
+        lab.addContainers('a').addInit('a', { image: 'a:1', files: { '/k': secret.key('k') } }),
+    ],
+  ]
+  function aNetwork(lab: Workspace) {
+    return lab.addNetwork('given', { cidr: '10.1.0.0/24' })
+  }
+  function aMember(lab: Workspace) {
+    return lab.addVm('given', START)
+  }
+  function aVolume(lab: Workspace) {
+    return lab.addVolume('given', { size: '1Gi' })
+  }
+  function aSecret(lab: Workspace) {
+    return lab.addSecret('given', { generate: ['k'] })
+  }
+
+  it.each(USES)('is refused by every other one: %s', (_name, make, use) => {
+    const chart = inApp()
+    const [own, other] = ['own', 'other'].map((name) => new Workspace(chart, name)) as [Workspace, Workspace]
+    const given = make(own) as never
+    const netOf = (lab: Workspace) => lab.addNetwork('net', { cidr: '10.0.0.0/24' })
+    use(given, own, netOf(own))
+    const net = netOf(other)
+    expect(() => use(given, other, net)).toThrow(/^labs\/other[^ ]*: .* labs\/own[^ ]* is of another lab: /)
+  })
+})
+
+describe('a construct of a team that makes parts in itself', () => {
+  class Site extends Construct {
+    constructor(scope: Construct, id: string) {
+      super(scope, id)
+      const net = new LabNetwork(this, `${id}-lan`, { cidr: '10.0.0.0/24' })
+      const password = new LabSecret(this, `${id}-logins`, { generate: ['k'] }).key('k')
+      const volume = new LabVolume(this, `${id}-data`, { size: '1Gi' })
+      const vm = new LabVm(this, `${id}-desk`, { ...START, users: [{ name: 'u', password }] })
+      new LabContainers(this, `${id}-web`, { dependsOn: [vm] })
+        .connect(net, 1)
+        .add('web', { image: 'web:1', mounts: [volume.at('/data')] })
+    }
+  }
+
+  it('adds them to the lab', () => {
+    const lab = aLab()
+    const site = new Site(lab, 'red')
+    expect(Warnings.of(site).all()).toMatchObject([
+      { id: 'NoNetwork', at: { node: { path: 'labs/lab/red/vms.red-desk' } } },
+    ])
+    Warnings.of(site).acknowledge('NoNetwork')
+    expect(specOf(lab)).toMatchObject({
+      networks: [{ name: 'red-lan' }],
+      secrets: [{ name: 'red-logins' }],
+      volumes: [{ name: 'red-data' }],
+      vms: [{ name: 'red-desk' }],
+      containerClusters: [{ name: 'red-web', interfaces: [{ network: 'red-lan' }] }],
+    })
+  })
+
+  it('is told of a name that the lab has, and of a place that is in no lab', () => {
+    const lab = aLab()
+    lab.addVm('red-desk', START)
+    expect(() => new Site(lab, 'red')).toThrow(
+      /^labs\/lab: there is a machine "red-desk" already \(made at .*lab\.test\.ts:.*, and again at .*lab\.test\.ts:/,
+    )
+    expect(() => new LabVm(inApp(), 'a', START)).toThrow('labs: is in no Workspace: make it below one')
+  })
 })
 
 describe('a mistake in a lab', () => {

@@ -15,7 +15,7 @@ type Capture = (holder: object, hidden: unknown) => void
  * @param hidden the function that authors call. What it calls is not theirs
  */
 export function notePlace(construct: IConstruct, hidden: unknown): void {
-  Object.defineProperty(construct, PLACE, { value: stackBehind(hidden) })
+  Object.defineProperty(construct, PLACE, { value: stackBehind(hidden), configurable: true })
 }
 
 /**
@@ -24,9 +24,14 @@ export function notePlace(construct: IConstruct, hidden: unknown): void {
  * @param hidden the function that authors call
  * @throws Error with the name, both places and what to do, if it is taken
  */
-export function freeId(scope: Construct, id: string, { what, name, hidden }: WantedId): string {
-  const taken = scope?.node?.tryFindChild(id)
-  if (taken === undefined) return id
+export function freeId(scope: Construct, id: string, wanted: WantedId): string {
+  refuseTaken(scope, scope?.node?.tryFindChild(id), wanted)
+  return id
+}
+
+/** @throws Error as `freeId`, if there is something of this name already */
+export function refuseTaken(scope: IConstruct, taken: IConstruct | undefined, { what, name, hidden }: WantedId): void {
+  if (taken === undefined) return
   const there = placeIn((taken as Placed)[PLACE]?.stack)
   const here = placeIn(stackBehind(hidden).stack)
   const places = [there && `made at ${there}`, here && `and again at ${here}`].filter((one) => one !== undefined)

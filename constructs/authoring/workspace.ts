@@ -10,13 +10,14 @@ import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
+import { idOfPart, type LabParts, markLab, requireLab, requireOwn, takenFrom } from './lab-part.ts'
 import { labProblems } from './lab-problems.ts'
 import { type AuthorsWords, endRemarks, type LabRemark, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
 import { type ImageOfApp, LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
-import { freeId, notePlace } from './made-at.ts'
+import { notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
 import { nearestTo } from './nearest-name.ts'
 import type { AuthoredImage } from './node-problems.ts'
@@ -42,9 +43,6 @@ export interface LabServiceProps {
   readonly type?: WorkspaceServiceProps['type']
 }
 
-/** Two copies of this package in one program know each other's labs by it. */
-const MARK = Symbol.for('pelotech.ot/Workspace')
-
 /** The place of an item of a list of the spec, or of a field in it. */
 const ITEM = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/
 
@@ -69,11 +67,14 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
  */
 export class Workspace extends AuthoredObject {
   readonly #written: Lists
-  readonly #networks: LabNetwork[] = []
-  readonly #vms: LabVm[] = []
-  readonly #containers: LabContainers[] = []
-  readonly #volumes: LabVolume[] = []
-  readonly #secrets: LabSecret[] = []
+  /** The parts of each list, in the order in which they were added. */
+  readonly #parts = {
+    networks: [] as LabNetwork[],
+    vms: [] as LabVm[],
+    containerClusters: [] as LabContainers[],
+    volumes: [] as LabVolume[],
+    secrets: [] as LabSecret[],
+  }
   readonly #services: WorkspaceServiceProps[] = []
   #patches: readonly SpecPatch[] = []
   #problems: string[] = []
@@ -81,7 +82,7 @@ export class Workspace extends AuthoredObject {
   constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
     super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, named(id, props))
     this.#written = props
-    Object.defineProperty(this, MARK, { value: true })
+    markLab(this, this.#keeper())
   }
 
   /**
@@ -89,50 +90,49 @@ export class Workspace extends AuthoredObject {
    * @throws Error if it is in none
    */
   static override of(construct: IConstruct): Workspace {
-    const found = construct.node.scopes.toReversed().find((scope) => MARK in scope)
-    if (found === undefined) throw new Error(`${construct.node.path}: is in no Workspace: make it below one`)
-    return found as unknown as Workspace
+    return requireLab(construct) as unknown as Workspace
   }
 
   /** Adds a network, which no other lab reaches. */
   addNetwork(name: string, props: LabNetworkProps = {}): LabNetwork {
-    this.#requireFree('networks', name, { what: 'a network', hidden: this.addNetwork })
-    return this.#added(this.#networks, new LabNetwork(this, name, props), this.addNetwork)
+    idOfPart(this, 'networks', name, this.addNetwork)
+    return madeBy(this.addNetwork, new LabNetwork(this, name, props))
   }
 
   /** Adds a virtual machine. Without `connect` it is on the pod network, with DHCP. */
   addVm(name: string, props: LabVmProps): LabVm {
-    this.#requireFree('vms', name, { what: 'a machine', hidden: this.addVm })
-    return this.#added(this.#vms, new LabVm(this, name, props), this.addVm)
+    idOfPart(this, 'vms', name, this.addVm)
+    return madeBy(this.addVm, new LabVm(this, name, props))
   }
 
   /** Adds containers that share one host name and its interfaces. */
   addContainers(name: string, props: LabContainersProps = {}): LabContainers {
-    this.#requireFree('containerClusters', name, { what: 'a member with containers', hidden: this.addContainers })
-    return this.#added(this.#containers, new LabContainers(this, name, props), this.addContainers)
+    idOfPart(this, 'containerClusters', name, this.addContainers)
+    return madeBy(this.addContainers, new LabContainers(this, name, props))
   }
 
   /** Adds a volume, which containers mount and machines have as a disk. */
   addVolume(name: string, props: LabVolumeProps): LabVolume {
-    this.#requireFree('volumes', name, { what: 'a volume', hidden: this.addVolume })
-    return this.#added(this.#volumes, new LabVolume(this, name, props), this.addVolume)
+    idOfPart(this, 'volumes', name, this.addVolume)
+    return madeBy(this.addVolume, new LabVolume(this, name, props))
   }
 
   /** Adds a Secret that the operator makes in the namespace of the lab. */
   addSecret(name: string, props: LabSecretProps): LabSecret {
-    this.#requireFree('secrets', name, { what: 'a Secret', hidden: this.addSecret })
-    return this.#added(this.#secrets, new LabSecret(this, name, props), this.addSecret)
+    idOfPart(this, 'secrets', name, this.addSecret)
+    return madeBy(this.addSecret, new LabSecret(this, name, props))
   }
 
   /** Adds a Service: ports of a member that are reached from outside of the lab, over the pod network. */
   addService(name: string, { member, ports, type }: LabServiceProps): void {
+    requireOwn(this, 'member', member)
     const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
     this.#services.push({ name, member: member.memberName, ports: given, ...(type !== undefined && { type }) })
   }
 
   /** Returns the inventory and the plays of the lab at a path of a container, read-only. */
   ansibleAt(containerPath: string): LabMount {
-    return { name: 'ansible', containerPath }
+    return takenFrom(this, { name: 'ansible', containerPath })
   }
 
   /**
@@ -150,7 +150,7 @@ export class Workspace extends AuthoredObject {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
       return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
-    const added = this.#vms.flatMap((vm) => vm.imageTemplate() ?? [])
+    const added = this.#parts.vms.flatMap((vm) => vm.imageTemplate() ?? [])
     return [...claims, ...added].map(({ image, settings }) => {
       const fields = Object.entries(settings).map(([field, value]) => [field, plainValue(value)])
       return { namespace: undefined, image, settings: Object.fromEntries(fields) }
@@ -230,7 +230,7 @@ export class Workspace extends AuthoredObject {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))
     if (part !== undefined) return inWordsOf(part, message)
-    return this.#vms.length + this.#containers.length === 0 ? message : inWords(message)
+    return this.#parts.vms.length + this.#parts.containerClusters.length === 0 ? message : inWords(message)
   }
 
   /** Returns the construct that was added for an item of a list of the spec. */
@@ -238,57 +238,44 @@ export class Workspace extends AuthoredObject {
     // A list that somebody has laid over it has other items.
     if (this.#patches.some((fields) => list in fields)) return undefined
     const written: unknown = this.#written[list as keyof Lists]
-    const added: Readonly<Record<string, readonly Construct[]>> = {
-      vms: this.#vms,
-      containerClusters: this.#containers,
-      volumes: this.#volumes,
-      networks: this.#networks,
-      secrets: this.#secrets,
-    }
+    const added: Readonly<Record<string, readonly Construct[]>> = this.#parts
     return added[list]?.[index - (Array.isArray(written) ? written.length : 0)]
   }
 
-  #requireFree(list: string, name: string, wanted: { readonly what: string; readonly hidden: unknown }): void {
-    freeId(this, `${list}.${name}`, { name, ...wanted })
-  }
-
-  /** @param hidden the function that authors call */
-  #added<Part extends IConstruct>(parts: Part[], part: Part, hidden: unknown): Part {
-    notePlace(part, hidden)
-    parts.push(part)
-    return part
+  /** Parts may be made in constructs of teams, by another copy of this package. */
+  #keeper(): LabParts {
+    const byName = new Map<string, IConstruct>()
+    return {
+      find: (list, name) => byName.get(`${list}.${name}`),
+      add: (list, name, part) => {
+        byName.set(`${list}.${name}`, part)
+        const parts: IConstruct[] = this.#parts[list]
+        parts.push(part)
+      },
+    }
   }
 
   #lists(): Lists {
-    const networks = this.#networks.map((one) =>
-      one.toSpec(this.#networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
-    )
-    const { vms, containerClusters, volumes, networks: others, secrets, services } = this.#written
-    return {
-      ...joined(
-        'vms',
-        vms,
-        this.#vms.map((one) => one.toSpec()),
+    const { networks, vms, containerClusters, volumes, secrets } = this.#parts
+    const specs = {
+      vms: vms.map((one) => one.toSpec()),
+      containerClusters: containerClusters.map((one) => one.toSpec()),
+      volumes: volumes.map((one) => one.toSpec()),
+      networks: networks.map((one) =>
+        one.toSpec(networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
       ),
-      ...joined(
-        'containerClusters',
-        containerClusters,
-        this.#containers.map((one) => one.toSpec()),
-      ),
-      ...joined(
-        'volumes',
-        volumes,
-        this.#volumes.map((one) => one.toSpec()),
-      ),
-      ...joined('networks', others, networks),
-      ...joined(
-        'secrets',
-        secrets,
-        this.#secrets.map((one) => one.toSpec()),
-      ),
-      ...joined('services', services, this.#services),
+      secrets: secrets.map((one) => one.toSpec()),
+      services: this.#services,
     }
+    const lists = Object.entries(specs) as [keyof Lists, readonly unknown[]][]
+    return Object.assign({}, ...lists.map(([list, added]) => joined(list, this.#written[list], added)))
   }
+}
+
+/** Returns a part that a function has made. @param hidden the function, which authors call */
+function madeBy<Part extends IConstruct>(hidden: unknown, part: Part): Part {
+  notePlace(part, hidden)
+  return part
 }
 
 /** Images that the operator does not make for the machine itself. */
