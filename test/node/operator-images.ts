@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
 import { type RegistryOptions, RegistryProcess } from '../../sandbox/oci/registry-process.ts'
+import { architectureHere } from '../../tooling/image/locked-packages.ts'
 import { addOperatorImage } from '../../tooling/image/operator-image.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -35,7 +36,14 @@ export class OperatorImages {
     const repository = `${this.#options.name}/open-terrain-operator`
     const layout = await ImageLayout.open(this.#options.folder)
     const files = [bundle, join(ROOT, 'LICENSE')]
-    const { digest } = await addOperatorImage(layout, { name: `${repository}:${tag}`, revision: tag, files })
+    // An index, as of a release, with what is said about the image beside it.
+    const { digest } = await addOperatorImage(layout, {
+      name: `${repository}:${tag}`,
+      revision: tag,
+      files,
+      sbom: { specVersion: '1.5', metadata: { component: { 'bom-ref': 'open-terrain-operator' } } },
+      architectures: [architectureHere()],
+    })
     this.#registry ??= await RegistryProcess.start(this.#options)
     return `${repository}@${digest}`
   }

@@ -8,7 +8,7 @@ import { commandOptions } from '../../sandbox/command-options.ts'
 import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
 import { writeSbom } from '../sbom.ts'
 import { renewLock } from './locked-packages.ts'
-import { addReleaseImage } from './operator-image.ts'
+import { addOperatorImage } from './operator-image.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SBOM = 'dist/operator.sbom.json'
@@ -46,11 +46,11 @@ async function main(): Promise<void> {
   try {
     const layout = await ImageLayout.open(draft)
     const { architecture } = options
-    const { digest } = await addReleaseImage(layout, {
+    const { digest } = await addOperatorImage(layout, {
       name,
       revision: revisionHere(),
       files,
-      sbom: join(ROOT, SBOM),
+      sbom: JSON.parse(readFileSync(join(ROOT, SBOM), 'utf8')),
       ...(typeof architecture === 'string' && { architectures: [architecture] }),
     })
     await layout.writeArchive(`${folder}.tar`)

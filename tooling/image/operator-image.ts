@@ -8,14 +8,7 @@ import { ALLOCATOR, NODE_FLAGS } from '../../operator/node-flags.ts'
 import type { Descriptor, Image, ImageLayout, RunConfig } from '../../sandbox/oci/image-layout.ts'
 import type { Entry } from '../../sandbox/oci/layer.ts'
 import { readTar } from '../../sandbox/oci/tar-reader.ts'
-import {
-  architectureHere,
-  clientsFor,
-  lockedArchitectures,
-  obtainPackages,
-  type PackageLock,
-  readLock,
-} from './locked-packages.ts'
+import { clientsFor, lockedArchitectures, obtainPackages, type PackageLock, readLock } from './locked-packages.ts'
 import { type Sbom, statementsOf } from './statements.ts'
 
 const run = promisify(execFile)
@@ -34,13 +27,17 @@ const ETC: Readonly<Record<string, string>> = {
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
 }
 
-export interface OperatorImageProps {
+interface OperatorImageProps {
   /** Registry, repository and tag. */
   readonly name: string
   /** The commit. */
   readonly revision: string
   /** Files of this machine that are copied into its root: the bundle, and what describes it. */
   readonly files: readonly string[]
+  /** The list of packages in the bundle. */
+  readonly sbom: Sbom
+  /** In the words of Debian; default: all that the lock has. */
+  readonly architectures?: readonly string[]
 }
 
 interface Parts {
@@ -51,37 +48,20 @@ interface Parts {
   readonly packages: ReadonlyMap<string, string>
 }
 
-export interface ReleaseImageProps extends OperatorImageProps {
-  /** The list of packages in the bundle, a file of this machine that is among `files` too. */
-  readonly sbom: string
-  /** In the words of Debian; default: all that the lock has. */
-  readonly architectures?: readonly string[]
-}
-
-/**
- * Adds the operator's image for this machine to a layout, and returns the descriptor of its manifest. Throws an error of one sentence if a package
- * cannot be had.
- */
-export async function addOperatorImage(layout: ImageLayout, props: OperatorImageProps): Promise<Descriptor> {
-  const { name: _name, ...image } = await operatorImage(props, await partsOf(architectureHere()))
-  return await layout.add({ name: props.name, ...image })
-}
-
 /**
  * Adds the operator's image for each architecture to a layout, as one index, with the list of what is in it and from what it was made. Returns the
  * descriptor of the index. Nothing of another architecture runs here. Throws an error of one sentence if a package cannot be had.
  */
-export async function addReleaseImage(layout: ImageLayout, props: ReleaseImageProps): Promise<Descriptor> {
+export async function addOperatorImage(layout: ImageLayout, props: OperatorImageProps): Promise<Descriptor> {
   const all: Parts[] = []
   for (const architecture of props.architectures ?? (await lockedArchitectures())) all.push(await partsOf(architecture))
   const images = await Promise.all(all.map((parts) => operatorImage(props, parts)))
-  const bundle: Sbom = JSON.parse(await readFile(props.sbom, 'utf8'))
   return await layout.addIndex({
     name: props.name,
     images,
     statements: (image) => {
       const parts = all.find(({ architecture }) => architecture === image.platform?.architecture) as Parts
-      const { revision } = props
+      const { revision, sbom: bundle } = props
       return statementsOf({ ...parts, revision, bundle, partsOfNode: process.versions }, image)
     },
   })
