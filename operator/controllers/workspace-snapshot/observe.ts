@@ -120,6 +120,10 @@ function targetsOf(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): Re
     const isOff = printableStatus === 'Stopped' && runStrategy === 'Halted'
     const kubevirt = { object: found, isOff, restoreInProgress, lastRestore, rootClaim }
     const claims = claimsIn(found)
+    const waitsForPod = disksIn(found).some((claim) => {
+      const { storageClass = '' } = caches.cluster.claims.get(keyOf({ namespace, name: claim })) ?? {}
+      return caches.cluster.storageClasses.get(storageClass)?.waitsForPod === true
+    })
     const isBound = (claim: string) => caches.cluster.claims.get(keyOf({ namespace, name: claim }))?.phase === 'Bound'
     const ofIt = volumes.filter(([, { claim, others }]) => [claim, ...others].some((one) => claims.includes(one)))
     return [
@@ -130,11 +134,18 @@ function targetsOf(workspace: LabWorkspace, caches: WorkspaceSnapshotCaches): Re
           ...kubevirt,
           volumes: ofIt.map(([volume]) => volume),
           unbound: claims.filter((one) => !isBound(one)),
+          waitsForPod,
         },
       },
     ]
   })
   return Object.fromEntries(targets)
+}
+
+function disksIn({ spec }: KubeVirtMachine): string[] {
+  const { template }: Raw = spec ?? {}
+  const volumes: Raw[] = template?.spec?.volumes ?? []
+  return volumes.flatMap((one) => one.persistentVolumeClaim?.claimName ?? one.dataVolume?.name ?? [])
 }
 
 function claimsIn({ spec }: KubeVirtMachine): string[] {

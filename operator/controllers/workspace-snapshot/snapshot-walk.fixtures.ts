@@ -39,7 +39,16 @@ function targetNamed(name: string): RestoreTarget {
   return {
     isReplaced: false,
     isResetAsked: false,
-    kubevirt: { object, isOff: true, restoreInProgress: '', lastRestore: '', rootClaim: '', volumes: [], unbound: [] },
+    kubevirt: {
+      object,
+      isOff: true,
+      restoreInProgress: '',
+      lastRestore: '',
+      rootClaim: '',
+      volumes: [],
+      unbound: [],
+      waitsForPod: false,
+    },
   }
 }
 

@@ -66,6 +66,8 @@ export interface RestoreTarget {
         readonly volumes: readonly string[]
         /** Names of the claims in its spec that are not bound, or were not seen. Those of DataVolumes are not among them. */
         readonly unbound: readonly string[]
+        /** Whether one of its disks is on storage that fills a claim only when something uses it. */
+        readonly waitsForPod: boolean
       }
     | undefined
 }

@@ -20,7 +20,7 @@ import {
   snapshotSummary,
   type WorkspaceSnapshotSummary,
 } from './status.ts'
-import { unfilledIn } from './unfilled-claims.ts'
+import { mayWait, unfilledIn } from './unfilled-claims.ts'
 
 /** What to do about one WorkspaceSnapshot, as printable data. The garbage collector deletes its snapshots with it. */
 export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -38,8 +38,11 @@ export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number
   if (metadata.deletionTimestamp !== undefined) return leaving(world, now)
   const plan = before.members === undefined ? beginning(world, now) : underWay(world, before.members, now)
   const next = withRestore(world, plan, now)
-  const isHeld = next.status.restore?.unfilled === undefined || metadata.finalizers?.includes(FINALIZER)
-  return isHeld ? next : { ...next, finalizer: 'add' }
+  const { restore } = next.status
+  const isHeld = metadata.finalizers?.includes(FINALIZER) === true
+  if (isHeld || restore === undefined || !mayWait(world, restore)) return next
+  // Nothing is switched to a claim before it is sure that its data stays.
+  return { ...next, finalizer: 'add', applyIf: [], touch: [] }
 }
 
 const FINALIZER = FINALIZERS.workspaceSnapshot

@@ -114,6 +114,29 @@ describe('a point in time that restored claims get their data from', () => {
     expect(walk.writes.at(-1)).toBe('release finalizer')
   })
 
+  it('is held before anything is switched to a claim that waits', () => {
+    const walk = new SnapshotWalk()
+    walk.settle()
+    for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
+    walk.settle()
+    walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
+    walk.settle()
+    walk.sayOfClaim('loot', { waitsForPod: true })
+    walk.settle()
+    const kinds = walk.writes.map((one) => one.split(' ')[0])
+    expect(kinds).toEqual(['create', 'add', 'adopt', 'switch'])
+    const machines = new SnapshotWalk()
+    machines.settle()
+    for (const { name } of machines.world.lab) machines.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
+    machines.settle()
+    machines.seeMachine('victim', { waitsForPod: true })
+    machines.ask('monday')
+    machines.step()
+    expect([machines.writes, machines.restores]).toEqual([['add finalizer'], []])
+    machines.settle()
+    expect(machines.restores).toHaveLength(2)
+  })
+
   it.each([
     ['nobody has the claims any more', (walk: SnapshotWalk) => walk.see({ claims: {} })],
     ['its lab goes', (walk: SnapshotWalk) => Object.assign(walk.world, { namespaceTerminating: true })],

@@ -10,6 +10,15 @@ export interface Unfilled {
   readonly gone: readonly string[]
 }
 
+/** Reports whether a restore has claims, or may get some, whose data is in the point in time alone until something uses them. */
+export function mayWait({ restore }: WorkspaceSnapshotWorld, stored: WorkspaceSnapshotRestore): boolean {
+  const { phase, members = [], volumes = [], unfilled } = stored
+  if (unfilled !== undefined) return true
+  if (phase !== 'InProgress') return false
+  const isLate = volumes.some(({ claim }) => restore.claims[claim]?.waitsForPod === true)
+  return isLate || members.some(({ name }) => restore.targets[name]?.kubevirt?.waitsForPod === true)
+}
+
 /**
  * Returns which claims of a restore do not have their data. KubeVirt counts a machine as restored whose claims are not bound where the storage waits for a first
  * consumer, and so does the switch of the volumes. One that was seen stays in the record until it is bound.
