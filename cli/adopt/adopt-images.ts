@@ -13,13 +13,13 @@ import { structuredText } from '../structured-text.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { bytesText, shown, tableOf } from '../table.ts'
 import {
-  type Found,
+  type AdoptionStep,
+  type FoundVolume,
   isOfOlder,
   OLDER_GROUP,
   type PlannedAdoption,
   planAdoption,
   releaseOf,
-  type Step,
   shownManifest,
 } from './plan-adoption.ts'
 
@@ -52,7 +52,7 @@ const READY = 'Ready'
 /** How one of them has ended. */
 interface Ended {
   readonly planned: PlannedAdoption
-  readonly done: readonly Step['what'][]
+  readonly done: readonly AdoptionStep['what'][]
   readonly error?: string
 }
 
@@ -111,7 +111,7 @@ function isOfPeople(dataVolume: KubeObject): boolean {
 }
 
 /** What the older operator has not finished is not adopted. */
-function planOf(found: Found): PlannedAdoption {
+function planOf(found: FoundVolume): PlannedAdoption {
   const planned = planAdoption(found)
   const phase = (found.older as Raw)?.status?.phase
   if (found.older === undefined || planned.state !== 'ready' || phase === READY) return planned
@@ -123,7 +123,7 @@ async function foundAt(
   client: KubeClient,
   { namespace = '', name }: KubeObject['metadata'],
   older: KubeObject | undefined,
-): Promise<Found> {
+): Promise<FoundVolume> {
   const key = { namespace, name }
   const { signal } = new AbortController()
   return {
@@ -138,7 +138,7 @@ async function foundAt(
 
 /** Carries out what is left to do. After a break, the same command goes on from there. */
 async function carryOut(client: KubeClient, planned: PlannedAdoption): Promise<Ended> {
-  const done: Step['what'][] = []
+  const done: AdoptionStep['what'][] = []
   if (planned.state !== 'ready') return { planned, done }
   try {
     // Who may not create the image is told before anything is taken from its owner.
@@ -154,7 +154,7 @@ async function carryOut(client: KubeClient, planned: PlannedAdoption): Promise<E
 }
 
 /** The version that is changed is the one that is read now: what it was judged by may have changed since. */
-async function write(client: KubeClient, what: Step['what'], { namespace, name, manifest }: PlannedAdoption) {
+async function write(client: KubeClient, what: AdoptionStep['what'], { namespace, name, manifest }: PlannedAdoption) {
   const key = { namespace, name }
   if (what === 'create') {
     await client.create(vmDiskImage, manifest, { isStrict: true })

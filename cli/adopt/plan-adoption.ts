@@ -10,7 +10,7 @@ import { groupOf, type KubeObject, type Raw } from '../../operator/kube/kube-obj
 export const OLDER_GROUP = 'crd.pelotech.ot'
 
 /** What is there for one image that may be adopted. */
-export interface Found {
+export interface FoundVolume {
   readonly namespace: string
   /** Of the DataVolume, and of the image that is to adopt it. */
   readonly name: string
@@ -24,7 +24,7 @@ export interface Found {
 }
 
 /** One write. They are made in this order, and each leaves what is there with one owner, or with none. */
-export interface Step {
+export interface AdoptionStep {
   readonly what: 'unlabel' | 'release' | 'create'
   /** For people. */
   readonly text: string
@@ -46,12 +46,12 @@ export interface PlannedAdoption {
   readonly reason: string
   /** Bytes of its disk, which are not downloaded again at most. */
   readonly bytes: number
-  readonly steps: readonly Step[]
+  readonly steps: readonly AdoptionStep[]
   readonly manifest: KubeObject
 }
 
 /** Returns what is to be done for one DataVolume, from what is there now: after a break, what is left of it. */
-export function planAdoption(found: Found): PlannedAdoption {
+export function planAdoption(found: FoundVolume): PlannedAdoption {
   const { namespace, name, older, image, facts } = found
   const adoptable: Adoptable = { kind: 'DataVolume', name }
   const manifest = manifestOf(found)
@@ -96,7 +96,7 @@ function isLabelled(object: KubeObject | undefined): boolean {
   return object !== undefined && object.metadata.labels?.[OLDER_OWNER_LABEL] === object.metadata.name
 }
 
-function releasedFacts({ dataVolume, facts }: Found): Partial<AdoptionFacts> {
+function releasedFacts({ dataVolume, facts }: FoundVolume): Partial<AdoptionFacts> {
   const { object, claim } = facts
   const free = isOfOlder(dataVolume) ? { controller: undefined, controllerUid: undefined } : {}
   return {
@@ -105,9 +105,9 @@ function releasedFacts({ dataVolume, facts }: Found): Partial<AdoptionFacts> {
   }
 }
 
-function stepsOf({ namespace, name, dataVolume, claim }: Found): readonly Step[] {
+function stepsOf({ namespace, name, dataVolume, claim }: FoundVolume): readonly AdoptionStep[] {
   const kubectl = `kubectl -n ${namespace}`
-  const steps: Step[] = []
+  const steps: AdoptionStep[] = []
   if (isLabelled(claim))
     steps.push({
       what: 'unlabel',
@@ -140,7 +140,7 @@ function targetOf(manifest: KubeObject): AdoptionTarget {
 const NO_URL = 'not-provided'
 
 /** Returns the image that would adopt the DataVolume: what the older VMDiskImage says, or what the DataVolume itself was filled from. */
-function manifestOf({ namespace, name, older, dataVolume, facts }: Found): KubeObject {
+function manifestOf({ namespace, name, older, dataVolume, facts }: FoundVolume): KubeObject {
   const spec = older === undefined ? specOfDataVolume(dataVolume, facts) : specOfOlder(older)
   return {
     apiVersion: 'pelotech.ot/v1alpha1',

@@ -49,6 +49,8 @@ describe('renderInstallation', () => {
         "access: ValidatingAdmissionPolicyBinding open-terrain-snapshot-place",
         "access: ValidatingAdmissionPolicy open-terrain-secret-copies",
         "access: ValidatingAdmissionPolicyBinding open-terrain-secret-copies",
+        "access: ValidatingAdmissionPolicy open-terrain-adoption",
+        "access: ValidatingAdmissionPolicyBinding open-terrain-adoption",
         "access: ValidatingAdmissionPolicy open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicyBinding open-terrain-plain-text-passwords",
         "access: ValidatingAdmissionPolicyBinding open-terrain-plain-text-passwords-refused",

@@ -7,7 +7,7 @@ import type { NewCondition } from '../../../runtime/conditions.ts'
 import { newCondition } from '../../../runtime/summary.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
 import type { ImageWorld } from '../world.ts'
-import { type AdoptionRefusal, judgeAdoptable, titleOf } from './judge-adoption.ts'
+import { type AdoptionRefusal, adoptableTitle, judgeAdoptable } from './judge-adoption.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -95,7 +95,7 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
   const verdict = verdictOn(adoptable, { world, target, status, record })
   const { uid: _uid, storageClass: _class, ...plain } = record
   if (verdict.state === 'looking') {
-    const message = `looking at ${titleOf(verdict.adoptable)}, which annotation ${ANNOTATIONS.adopt} names`
+    const message = `looking at ${adoptableTitle(verdict.adoptable)}, which annotation ${ANNOTATIONS.adopt} names`
     const adopted = newCondition(ADOPTED, false, { reason: 'Adopting', message })
     return { status, adoption: verdict, adopted }
   }
@@ -120,7 +120,7 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
 
 /** Its condition is gone, which somebody has taken away. */
 function adoptedBefore(adoptable: Adoptable): NewCondition {
-  const message = `${titleOf(adoptable)} was adopted; what was proved of it then is not recorded any more`
+  const message = `${adoptableTitle(adoptable)} was adopted; what was proved of it then is not recorded any more`
   return newCondition(ADOPTED, true, { reason: 'SourceUnknown', message })
 }
 
@@ -230,6 +230,6 @@ function unchecked({ record }: Case, { fault }: AdoptionFacts): AdoptionRefusal 
 
 function adoptedByOther(adoptable: Adoptable, other: string | undefined): AdoptionRefusal | undefined {
   if (other === undefined) return undefined
-  const message = `VMDiskImage ${other} has adopted ${titleOf(adoptable)}: remove the annotation from one of them`
+  const message = `VMDiskImage ${other} has adopted ${adoptableTitle(adoptable)}: remove the annotation from one of them`
   return { reason: 'AdoptionInUse', message }
 }

@@ -24,7 +24,7 @@ export interface AdoptionTerms {
   readonly isAnySource: boolean
 }
 
-export function titleOf({ kind, name }: Pick<Adoptable, 'name'> & { readonly kind: string }): string {
+export function adoptableTitle({ kind, name }: Pick<Adoptable, 'name'> & { readonly kind: string }): string {
   return `${kind} ${name}`
 }
 
@@ -44,7 +44,7 @@ const OR_DOWNLOAD = `or remove annotation ${ANNOTATIONS.adopt} to have the image
 function refusalOf(adoptable: Adoptable, facts: AdoptionFacts, terms: AdoptionTerms): Refuse {
   const { object, claim, usedBy } = facts
   const { namespace } = terms
-  const title = titleOf(adoptable)
+  const title = adoptableTitle(adoptable)
   if (object === undefined) return missing(`${title} does not exist in namespace ${namespace}`)
   if (object.isTerminating) return missing(`${title} is being deleted`)
   const owned = ownedBySomebody(adoptable, object) ?? claimOwned(adoptable, object, claim)
@@ -60,7 +60,7 @@ function refusalOf(adoptable: Adoptable, facts: AdoptionFacts, terms: AdoptionTe
 }
 
 function incompleteIn({ kind, name }: Adoptable, object: AdoptedObject, claim: AdoptedObject | undefined): Refuse {
-  const title = titleOf({ kind, name })
+  const title = adoptableTitle({ kind, name })
   switch (kind) {
     case 'DataVolume': {
       const { phase } = object
@@ -94,7 +94,7 @@ function troubleOf(name: string, claim: AdoptedObject | undefined): Refuse {
 
 /** Names who has it, and the step that releases it. */
 function ownedBySomebody(adoptable: Adoptable, { controller, isLabelled }: Ownership, isNamed = true): Refuse {
-  const title = titleOf(adoptable)
+  const title = adoptableTitle(adoptable)
   if (isNamed && adoptable.kind === 'PersistentVolumeClaim' && controller?.startsWith('DataVolume ') === true)
     return {
       reason: 'AdoptionOwned',
@@ -129,7 +129,7 @@ function isLarger(size: string, diskSize: string, isExact: boolean): boolean {
 }
 
 function mismatch(adoptable: Adoptable, { object, claim }: AdoptionFacts, { target }: AdoptionTerms): Refuse {
-  const title = titleOf(adoptable)
+  const title = adoptableTitle(adoptable)
   const { size } = object ?? {}
   const isExact = adoptable.kind === 'DataVolume'
   if (size !== undefined && target.diskSize !== undefined && isLarger(size, target.diskSize, isExact))
@@ -169,7 +169,7 @@ function sourceText({ sourceType, url, checksum }: FilledFrom): string {
 function sourceRefusal(adoptable: Adoptable, facts: AdoptionFacts, { isAnySource, target }: AdoptionTerms): Refuse {
   const from = facts.object?.filledFrom
   if (from === undefined || compared(facts, target) !== 'differs' || isAnySource) return undefined
-  const message = `${titleOf(adoptable)} was filled from ${sourceText(from)}, and the spec says ${sourceText(wantedSource(target))}: correct the spec, or set annotation ${ANNOTATIONS.adoptSource} to any if the disk is right`
+  const message = `${adoptableTitle(adoptable)} was filled from ${sourceText(from)}, and the spec says ${sourceText(wantedSource(target))}: correct the spec, or set annotation ${ANNOTATIONS.adoptSource} to any if the disk is right`
   return { reason: 'SourceDiffers', message }
 }
 
@@ -180,7 +180,7 @@ function proofOf(adoptable: Adoptable, facts: AdoptionFacts, { target }: Adoptio
   const state = { DataVolume: 'Succeeded', PersistentVolumeClaim: 'Bound', VolumeSnapshot: 'readyToUse' }[
     adoptable.kind
   ]
-  const what = `${titleOf(adoptable)} is ${state}${size}`
+  const what = `${adoptableTitle(adoptable)} is ${state}${size}`
   switch (compared(facts, target)) {
     case 'same': {
       const how = target.checksum === undefined ? '' : ' with its checksum'
