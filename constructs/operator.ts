@@ -28,6 +28,7 @@ export {
   type ParsedDataSyncSpec,
   parseDataSyncSpec,
   triplesIn,
+  withoutHash,
 } from './api/data-sync.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'

@@ -24,6 +24,30 @@ const FORMATS = [
   ['CommonJS', 'cjs'],
 ] as const
 
+/** A library of a team for CommonJS, and a program of ES modules that uses it: both have the same classes. */
+const TEAM_LIBRARY = `
+import { LabNetwork, LabVm, Workspace } from '@open-terrain/constructs'
+import { Construct } from 'constructs'
+export class Router extends Construct {
+  readonly vm: LabVm
+  constructor(scope: Construct, id: string, uplink: LabNetwork) {
+    super(scope, id)
+    this.vm = new LabVm(this, id, { image: 'router', cpu: 1, memory: '512Mi' }).connect(uplink, 1)
+  }
+}
+export const isOurs = (lab: Workspace, net: LabNetwork) => lab instanceof Workspace && net instanceof LabNetwork
+`
+const TEAM_PROGRAM = `
+import { LabVm, Workspace } from '@open-terrain/constructs'
+import { App, Chart } from 'cdk8s'
+import { isOurs, Router } from './team.cjs'
+const lab: Workspace = new Workspace(new Chart(new App(), 'labs'), 'lab')
+const net = lab.addNetwork('net', { cidr: '10.0.0.0/24' })
+const vm: LabVm = new Router(lab, 'router', net).vm
+net.setGateway(vm)
+console.log(isOurs(lab, net), JSON.stringify(lab.toJson()).includes('"rangeGateway":"10.0.0.1"'))
+`
+
 /** Runs a program of Pulumi on its mocks. Pulumi applies a Workspace, which is then looked for where no cluster is. */
 const MOCKED = `
 import { runtime } from '@pulumi/pulumi'
@@ -195,6 +219,15 @@ describe('the packages', () => {
     for (const node of nodes) for (const [, format] of FORMATS) await run(node, [`platform.${format}`], { cwd })
     const sources = ['lab.mts', 'lab.cts', 'platform.mts', 'platform.cts']
     for (const compiler of compilers) expect(await compiled(compiler, cwd, sources)).toBe('')
+  })
+
+  it('are the same for a program of ES modules and a library for CommonJS', async () => {
+    const cwd = project('two')
+    npm(cwd, textOf('constructs/README.md').install, NPM_OPTIONS)
+    writeProgram(cwd, 'team', TEAM_LIBRARY)
+    writeProgram(cwd, 'program', TEAM_PROGRAM)
+    for (const node of nodes) expect((await run(node, ['program.mjs'], { cwd })).stdout).toBe('true true\n')
+    for (const compiler of compilers) expect(await compiled(compiler, cwd, ['team.cts', 'program.mts'])).toBe('')
   })
 
   it('build in what cdk8s init makes of its template for TypeScript, unchanged but for a lab', () => {

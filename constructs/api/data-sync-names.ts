@@ -50,7 +50,12 @@ export function dataSyncImageName(triple: ImageTriple): string {
  * `lab-033-2.0.0-dc1-9cef6943`.
  */
 export function isWithHash(name: string, shorter: string): boolean {
-  return HASHED.test(name) && name.replace(HASHED, '') === shorter.toLowerCase()
+  return withoutHash(name) === shorter.toLowerCase()
+}
+
+/** Returns a name, or a key that ends in one, without its hash; undefined if it has none. */
+export function withoutHash(name: string): string | undefined {
+  return HASHED.test(name) ? name.replace(HASHED, '') : undefined
 }
 
 function isReadAs(name: string, { workspaceId, version, vm }: ImageTriple): boolean {

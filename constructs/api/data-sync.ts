@@ -7,7 +7,7 @@ import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
 import type { VMDiskImageSpec } from './vm-disk-image.ts'
 
-export { dataSyncImageName, type ImageTriple, triplesIn } from './data-sync-names.ts'
+export { dataSyncImageName, type ImageTriple, triplesIn, withoutHash } from './data-sync-names.ts'
 export { DATA_SYNC_REASON_HELP, DATA_SYNC_REASONS, type DataSyncReason } from './data-sync-reasons.ts'
 export {
   DATA_SYNC_CONDITIONS,

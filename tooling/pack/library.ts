@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -30,8 +30,8 @@ export interface Library {
 }
 
 /**
- * Builds a package for ES modules (in `esm/`) and CommonJS (at the top, where also compilers look that do not read `exports`), with declarations for
- * both. Returns its folder.
+ * Builds a package for CommonJS (at the top, where also compilers look that do not read `exports`) and for ES modules (the doors in `esm/`, which lead to the
+ * same code), with declarations for both. So a program of one kind and a library of the other have the same classes. Returns its folder.
  */
 export async function buildLibrary({ folder, closed = [], dependencies = {}, more = {} }: Library): Promise<string> {
   const workspace = join(ROOT, folder)
@@ -40,10 +40,11 @@ export async function buildLibrary({ folder, closed = [], dependencies = {}, mor
   rmSync(dist, { recursive: true, force: true })
   execFileSync(process.execPath, [COMPILER, '-p', join(workspace, 'tsconfig.build.json')], { stdio: 'inherit' })
   await addCommonJs(esm, dist)
+  rmSync(esm, { recursive: true })
   const { scripts: _, exports = {}, dependencies: ofWorkspace, ...manifest } = manifestOf(folder)
-  // Modules read their version here.
-  writeJson(join(esm, 'package.json'), { type: 'module', version: manifest.version, ...more })
   const doors = Object.entries(exports).filter(([door]) => !closed.includes(door))
+  for (const [, source] of doors) addEsModule(source, dist)
+  writeJson(join(esm, 'package.json'), { type: 'module' })
   const published = {
     ...manifest,
     ...more,
@@ -79,8 +80,12 @@ function repositoryOf(folder: string, env: Readonly<Record<string, string | unde
   return { repository: { type: 'git', url: `git+${server}/${name}.git`, directory: folder } }
 }
 
+function pathOf(source: string): string {
+  return source.replace(/^[.]\//, '').replace(/[.]ts$/, '')
+}
+
 function doorOf(source: string): object {
-  const path = source.replace(/^[.]\//, '').replace(/[.]ts$/, '')
+  const path = pathOf(source)
   const [imported, required] = [`./esm/${path}`, `./${path}`]
   return {
     import: { types: `${imported}.d.ts`, default: `${imported}.js` },
@@ -88,13 +93,22 @@ function doorOf(source: string): object {
   }
 }
 
-/** Each module once more: a file of ES modules and one of CommonJS have the same declarations, read by the rules of their folder. */
+/** A door for ES modules to what the one for CommonJS exports. */
+function addEsModule(source: string, dist: string): void {
+  const path = pathOf(source)
+  const door = join(dist, 'esm', path)
+  mkdirSync(dirname(door), { recursive: true })
+  const target = relative(dirname(door), join(dist, path)).replaceAll('\\', '/')
+  for (const kind of ['js', 'd.ts']) writeFileSync(`${door}.${kind}`, `export * from '${target}.js'\n`)
+}
+
+/** Each compiled module as one of CommonJS, with its declarations. */
 async function addCommonJs(esm: string, dist: string): Promise<void> {
   const files = readdirSync(esm, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((name) => name.endsWith('.d.ts'))) {
     const declarations = readFileSync(join(esm, file), 'utf8').replace(IMPORT_OF_SOURCE, "$1.js'")
     mkdirSync(join(dist, file, '..'), { recursive: true })
-    for (const place of [esm, dist]) writeFileSync(join(place, file), declarations)
+    writeFileSync(join(dist, file), declarations)
   }
   await build({
     entryPoints: files.filter((name) => name.endsWith('.js')).map((name) => join(esm, name)),

@@ -17,6 +17,7 @@ import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
+import { HashedNames } from './hashed-names.ts'
 import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from './kubevirt-views.ts'
 import type { ClaimFacts, CloneFacts, MachineView } from './world.ts'
 
@@ -89,12 +90,14 @@ export class MachineCaches {
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
   readonly images: Readable<ImageView>
+  readonly hashedNames: HashedNames
   readonly cluster: ClusterFacts
   readonly reflectors: Reflectors
 
   constructor(reflectors: Reflectors, images: Readable<ImageView>, cluster: ClusterFacts) {
     this.reflectors = reflectors
     this.images = images
+    this.hashedNames = new HashedNames(images)
     this.cluster = cluster
     OWN.keepIn(this.machines, reflectors)
     const onDemand = true

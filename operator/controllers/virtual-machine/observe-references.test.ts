@@ -107,6 +107,19 @@ describe('the image', () => {
   )
 })
 
+it('an image that is not there is known by its name with a hash, if a DataSync has only one', () => {
+  const { bench, look } = build()
+  const { name } = anImage({}).metadata
+  const put = (hash: string) =>
+    bench.put(bench.images, anImage({}, { name: `${name}-${hash}`, labels: { 'pelotech.ot/created-by': 'DataSync' } }))
+  put('9cef6943')
+  expect(look()).toMatchObject({ image: undefined, imageWithHash: `farm/${name}-9cef6943` })
+  put('84b2ada5')
+  expect(look().imageWithHash).toBeUndefined()
+  bench.put(bench.images, anImage({}))
+  expect(look()).not.toHaveProperty('imageWithHash')
+})
+
 describe('the StorageClass', () => {
   const artifact = { ...ARTIFACT, storageClass: 'published' }
 

@@ -1,7 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type VMDiskImageStatus, vmChildNames } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Store } from '../../runtime/store.ts'
 import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
 import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
@@ -181,8 +181,22 @@ describe('an image', () => {
     expect(taken()).toEqual([])
   })
 
+  it('of a DataSync concerns the machines that name it without its hash, when it comes and goes', () => {
+    const labels = { [LABELS.createdBy]: 'DataSync' }
+    const image = anImage(QUEUED, { name: `${anImage(QUEUED).metadata.name}-9cef6943`, labels })
+    bench.put(bench.images, image)
+    expect(taken()).toEqual(['team/vm'])
+    expect(bench.caches.hashedNames.only('farm/golden')).toBe(keyOf(image.metadata))
+    bench.put(bench.images, { ...image, status: { ...QUEUED, queuePosition: 9 } })
+    expect(taken()).toEqual([])
+    bench.drop(bench.images, image)
+    expect(taken()).toEqual(['team/vm'])
+    expect(bench.caches.hashedNames.only('farm/golden')).toBeUndefined()
+  })
+
   it('that no machine names concerns none', () => {
     bench.put(bench.images, anImage(QUEUED, { name: 'other' }))
+    bench.put(bench.images, anImage(QUEUED, { name: `${anImage(QUEUED).metadata.name}-9cef6943` }))
     expect(taken()).toEqual([])
   })
 })

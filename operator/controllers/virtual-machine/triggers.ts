@@ -8,6 +8,7 @@ import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
 import { whenContentChanged } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, MACHINE, type MachineCaches } from './caches.ts'
+import { shorterNameOf } from './hashed-names.ts'
 import type { MachineView } from './world.ts'
 
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
@@ -24,6 +25,8 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
   return [
     refersTo(images, BY_IMAGE, aboutImage),
     images.onChange(({ key, before, after }) => {
+      const shorter = shorterNameOf(key, before, after)
+      if (shorter !== undefined) all(machines.find(BY_IMAGE, shorter))
       // An object that wanted something else of it may be gone.
       if (hasLostReference(before, after)) all(machines.find(BY_IMAGE, key).filter(isOnAnotherImage))
     }),

@@ -144,6 +144,8 @@ export interface MachineWorld {
   /** What all that refer to the image want of it. Empty if nothing depends on it. */
   readonly imageClaims: readonly ImageClaim[]
   readonly imageNamespace: NamespaceState
+  /** The `<namespace>/<name>` of an image of a DataSync that has the name of the image with a hash, where there is no such image. */
+  readonly imageWithHash?: string | undefined
   /** Name of the root disk that the machine starts from, unless a restore has given it another claim: of its DataVolume and of its claim. */
   readonly rootName: string
   /** The root disk that is made to replace it, as the status names it. */

@@ -43,6 +43,14 @@ describe('an image that no disk can be cloned from', () => {
       'Failed/ImageNotFound',
       `${WHICH} does not exist`,
     ],
+    ...[NO_TEMPLATE, { ...ONLY_IF_THERE, ...NO_TEMPLATE }].map(
+      (spec): [string, MachineWorldOverrides, string, string] => [
+        'is missing, and there is one with a hash',
+        missing({ spec, imageWithHash: 'farm/lab-033-2.0.0-dc1-9cef6943' }),
+        `${'vmDiskImageMode' in spec ? 'Failed' : 'Provisioning'}/ImageNotFound`,
+        '; a DataSync has one under the name lab-033-2.0.0-dc1-9cef6943: name that one if it is meant',
+      ],
+    ),
     [
       'is missing with its namespace',
       missing({ imageNamespace: 'missing' }),

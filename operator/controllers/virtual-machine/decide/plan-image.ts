@@ -86,12 +86,17 @@ function missing(draft: MachineDraft): Step {
   const { namespace, name } = imageKeyOf(world, spec)
   const which = `VMDiskImage ${namespace}/${name}`
   const { vmDiskImageTemplate, vmDiskImageMode = 'CreateIfNotExist' } = spec
+  const { imageWithHash } = world
+  const other =
+    imageWithHash === undefined
+      ? ''
+      : `; a DataSync has one under the name ${imageWithHash.replace(/^.*[/]/, '')}: name that one if it is meant`
   if (vmDiskImageMode === 'FailIfNotExist') {
-    const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode`
+    const message = `${which} does not exist, and vmDiskImageMode is FailIfNotExist: create it, or change the mode${other}`
     return { summary: failed('ImageNotFound', message) }
   }
   if (vmDiskImageTemplate === undefined) {
-    const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it`
+    const message = `${which} does not exist and there is no vmDiskImageTemplate: waiting until somebody creates it${other}`
     return { summary: waiting('ImageNotFound', message) }
   }
   if (world.imageNamespace !== 'there') {
