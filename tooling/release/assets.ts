@@ -24,7 +24,7 @@ const SUMS = 'SHA256SUMS'
 const NOTES = 'NOTES.md'
 
 /**
- * Makes what a release has in `dist/release` of `root`: the image for each architecture, what is said about it, the manifests with its digest, the
+ * Makes what a release has in `dist/assets` of `root`: the image for each architecture, what is said about it, the manifests with its digest, the
  * packages of npm, the text of the release, and checksums. Returns the name of the image, by digest.
  * @param repository of the image: registry and path
  */
@@ -33,7 +33,7 @@ export async function makeAssets(root: string, repository: string): Promise<stri
   const notes = notesOf(readFileSync(join(root, CHANGELOG), 'utf8'), version)
   if (notes === undefined)
     throw new Error(`${CHANGELOG} has no ${version}: run npm run release, and commit what it makes`)
-  const folder = join(root, 'dist/release')
+  const folder = join(root, 'dist/assets')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const run = (script: string, env: object = {}) =>
@@ -58,9 +58,14 @@ export async function makeAssets(root: string, repository: string): Promise<stri
     copyFileSync(join(root, 'dist', file), join(folder, file))
 
   run('infra/synth.ts', { OPERATOR_IMAGE: image })
-  await writeManifests(root, join(folder, `open-terrain-manifests-${version}.tar.gz`))
+  const dist = join(root, 'dist')
+  copyFileSync(join(dist, 'install.yaml'), join(folder, 'install.yaml'))
+  const environments = globSync('Pulumi.*.yaml', { cwd: root }).map((stack) => stack.split('.')[1] ?? '')
+  await writeArchive(dist, [...environments, 'release'], join(folder, `open-terrain-manifests-${version}.tar.gz`))
+  // The name that Helm gives to it.
+  await writeArchive(join(dist, 'chart'), ['open-terrain'], join(folder, `open-terrain-${version}.tgz`))
 
-  run('tooling/pack/main.ts')
+  run('tooling/pack/main.ts', { OPERATOR_IMAGE: image })
   for (const file of readdirSync(join(root, 'dist/packages')))
     copyFileSync(join(root, 'dist/packages', file), join(folder, file))
 
@@ -86,20 +91,12 @@ async function writeStatements(layout: ImageLayout, digest: string, beginning: s
   }
 }
 
-/** The folders of all environments. The same files give the same bytes. */
-async function writeManifests(root: string, file: string): Promise<void> {
-  const dist = join(root, 'dist')
-  const entries = globSync('Pulumi.*.yaml', { cwd: root }).flatMap((stack) => {
-    const environment = stack.split('.')[1] ?? ''
-    return readdirSync(join(dist, environment)).map(
-      (name): Entry => ({
-        type: 'file',
-        path: `/${environment}/${name}`,
-        mode: 0o644,
-        content: { from: join(dist, environment, name) },
-      }),
-    )
-  })
+/** The same files give the same bytes. */
+async function writeArchive(root: string, folders: readonly string[], file: string): Promise<void> {
+  const files = folders.flatMap((folder) => globSync(`${folder}/**/*.*`, { cwd: root })).sort()
+  const entries = files.map(
+    (path): Entry => ({ type: 'file', path: `/${path}`, mode: 0o644, content: { from: join(root, path) } }),
+  )
   await pipeline(layerTar(entries), createGzip(), createWriteStream(file))
 }
 

@@ -9,17 +9,17 @@ import { prepareRelease } from './prepare.ts'
 import { versionHere } from './versions.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const RELEASE = 'dist/release'
+const RELEASE = 'dist/assets'
 const USAGE = `npm run release -- [options]
 
 Without options: the tree of a release. CHANGELOG.md gets the entries of changes/ and the rows of the table of
 upgrades, and every place gets the version that follows from them. Then commit it, and tag the commit.
 
-  --assets               what a release has, in dist/release, from a commit that is tagged
-  --dry-run              both, in a copy: nothing changes here but dist/release
+  --assets               what a release has, in dist/assets, from a commit that is tagged
+  --dry-run              both, in a copy: nothing changes here but dist/assets
   --version X.Y.Z        another version than the one that follows from the changes
   --tag vX.Y.Z           with --assets: fail if this is not the tag of the version of this commit
-  --repository NAME      registry and path of the image; default: $OPERATOR_REPOSITORY, or localhost/open-terrain-operator
+  --repository NAME      registry and path of the image; default: $OPERATOR_REPOSITORY; without --tag, localhost/open-terrain-operator
 `
 
 async function main(): Promise<void> {
@@ -30,7 +30,8 @@ async function main(): Promise<void> {
     tag: { type: 'string' },
     repository: { type: 'string' },
   })
-  const repository = options.repository ?? (process.env['OPERATOR_REPOSITORY'] || 'localhost/open-terrain-operator')
+  const named = options.repository ?? (process.env['OPERATOR_REPOSITORY'] || undefined)
+  const repository = named ?? 'localhost/open-terrain-operator'
   const date = new Date().toISOString().slice(0, 10)
   const version = options.version === undefined ? {} : { version: options.version }
   if (options['dry-run'] === true) return await inCopy({ ...version, date, repository })
@@ -41,6 +42,8 @@ async function main(): Promise<void> {
     const here = versionHere()
     if (options.tag !== undefined && options.tag !== `v${here}`)
       throw new Error(`the tag is ${options.tag}, and the version of this commit ${here}: its tag is v${here}`)
+    if (options.tag !== undefined && named === undefined)
+      throw new Error('nothing says where the image is published: name registry and path in OPERATOR_REPOSITORY')
     process.stdout.write(`${RELEASE}: ${await makeAssets(ROOT, repository)}\n`)
     return
   }
