@@ -4,6 +4,7 @@ import { DATA_SYNC_IMAGE_FIELDS, dataSync } from '../api/data-sync.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
+import { nearestTo } from './nearest-name.ts'
 import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
 
 const IMAGE_MAKERS: readonly string[] = [dataSync.kind, vmDiskImage.kind]
@@ -59,6 +60,13 @@ export function imagesOfApp(root: IConstruct): ImagesOfApp {
 function sizeOf({ image, settings }: AuthoredImage): [string, string][] {
   const { diskSize } = settings as { readonly diskSize?: unknown }
   return typeof diskSize === 'string' || typeof diskSize === 'number' ? [[image, String(diskSize)]] : []
+}
+
+/** Returns what to say of an image that is named by a text, and that no object of its app makes. */
+export function unknownImage(image: string, names: ReadonlySet<string>, elsewhere: string): string {
+  const near = nearestTo(image, [...names])
+  const meant = near === undefined ? '' : `, such as ${near}`
+  return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or ${elsewhere} if something else makes it`
 }
 
 /** Returns what is wrong between an object and those that were added to the app before it. */

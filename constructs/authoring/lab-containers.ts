@@ -3,6 +3,7 @@ import type { Construct } from 'constructs'
 import { LabMember } from './lab-member.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
+import { TakenNames } from './made-at.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
@@ -82,6 +83,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   readonly #props: LabContainersProps
   readonly #containers: WorkspaceContainerProps[] = []
   readonly #initContainers: WorkspaceInitContainerProps[] = []
+  readonly #names = new TakenNames()
 
   constructor(scope: Construct, name: string, props: LabContainersProps) {
     super(scope, 'containerClusters', name)
@@ -90,6 +92,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
 
   /** Adds a container. @returns the member itself */
   add(name: string, props: LabContainerProps): this {
+    this.#names.take(this, name, { what: 'a container', hidden: this.add })
     const { ports, ...program } = props
     const portMappings = ports?.map((port) => (typeof port === 'number' ? { containerPort: port } : { ...port }))
     this.#containers.push({
@@ -101,6 +104,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
 
   /** Adds a container that runs to its end before the others start, after those that were added before. @returns the member itself */
   addInit(name: string, props: LabInitContainerProps): this {
+    this.#names.take(this, name, { what: 'a container', hidden: this.addInit })
     this.#initContainers.push(programSpec(name, props) as WorkspaceInitContainerProps)
     return this
   }

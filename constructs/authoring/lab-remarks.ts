@@ -77,7 +77,9 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
     )
   return [
     ...wholeLabRemarks(spec).map(({ id, message }) => ({ id, message, path: 'spec' })),
-    ...located('vms', vms, (vm, at) => machineRemarks(spec, vm, { ...words, isPlainTextMeant: words.isPlainTextMeant(at) })),
+    ...located('vms', vms, (vm, at) =>
+      machineRemarks(spec, vm, { ...words, isPlainTextMeant: words.isPlainTextMeant(at) }),
+    ),
     ...located('containerClusters', containerClusters, (cluster) => podRemarks(spec, cluster)),
     ...located('volumes', volumes, (volume) => tell('VolumeUnused', unusedVolumeWarnings(spec, volume))),
     ...located('networks', networks, (network, at) => [

@@ -115,6 +115,10 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
 
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
+    if (typeof props !== 'object' || props === null)
+      throw new Error(
+        `${this.node.path}: must be given an image, such as { image: release.image('kali'), cpu: 2, memory: '4Gi' }`,
+      )
     this.#props = props
     noteChange(this)
     for (const { name: user, password } of props.users ?? [])

@@ -3,7 +3,7 @@ import type { Construct, IConstruct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import type { SpecProblem } from '../api/spec-problem.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm, workspace } from '../api/workspace.ts'
-import { imagesOfApp } from './app-problems.ts'
+import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
@@ -11,15 +11,15 @@ import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { labProblems } from './lab-problems.ts'
 import { type AuthorsWords, endRemarks, type LabRemark, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
+import { LabService, type LabServiceProps } from './lab-service.ts'
 import { LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
 import { freeId, notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
-import { nearestTo } from './nearest-name.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import { plainValue } from './plain-values.ts'
-import type { WorkspaceServicePortProps, WorkspaceServiceProps, WorkspaceSpecInput } from './spec-props.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 import { timeOfSynth } from './warnings.ts'
 
 /** What a lab is: fields of the spec of a Workspace, beside the parts that are added. */
@@ -28,16 +28,6 @@ export interface WorkspaceProps extends WorkspaceSpecInput {
    * Default: the name is the id of the construct. It also names the namespace of the workspace. A DNS-1123 label of at most 63 characters.
    */
   readonly metadata?: ApiObjectMetadata
-}
-
-/** Ports of a member that are reached from outside of the lab. */
-export interface LabServiceProps {
-  /** Who answers. A machine must be on the pod network. */
-  readonly member: { readonly memberName: string }
-  /** Ports of the Service: a number for TCP, such as 80, or all of a port. Only these are opened. */
-  readonly ports: readonly (number | WorkspaceServicePortProps)[]
-  /** Who reaches it. The policy key allowedServiceTypes must name it. Default: ClusterIP, pods of the cluster. */
-  readonly type?: WorkspaceServiceProps['type']
 }
 
 /** Two copies of this package in one program know each other's labs by it. */
@@ -72,7 +62,7 @@ export class Workspace extends AuthoredObject {
   readonly #containers: LabContainers[] = []
   readonly #volumes: LabVolume[] = []
   readonly #secrets: LabSecret[] = []
-  readonly #services: WorkspaceServiceProps[] = []
+  readonly #services: LabService[] = []
   #patches: readonly SpecPatch[] = []
   #problems: string[] = []
 
@@ -123,9 +113,9 @@ export class Workspace extends AuthoredObject {
   }
 
   /** Adds a Service: ports of a member that are reached from outside of the lab, over the pod network. */
-  addService(name: string, { member, ports, type }: LabServiceProps): void {
-    const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
-    this.#services.push({ name, member: member.memberName, ports: given, ...(type !== undefined && { type }) })
+  addService(name: string, props: LabServiceProps): LabService {
+    this.#requireFree('services', name, { what: 'a Service', hidden: this.addService })
+    return this.#added(this.#services, new LabService(this, name, props), this.addService)
   }
 
   /** Returns the inventory and the plays of the lab at a path of a container, read-only. */
@@ -148,7 +138,7 @@ export class Workspace extends AuthoredObject {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
       return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
-    const added = this.#vms.flatMap((vm) => vm.imageTemplate() ?? [])
+    const added = this.#there(this.#vms).flatMap((vm) => vm.imageTemplate() ?? [])
     return [...claims, ...added].map(({ image, settings }) => {
       const fields = Object.entries(settings).map(([field, value]) => [field, plainValue(value)])
       return { namespace: undefined, image, settings: Object.fromEntries(fields) }
@@ -191,7 +181,12 @@ export class Workspace extends AuthoredObject {
       const written = part !== undefined && !part.isPatched ? part.imageTexts() : imageNamesOf(vm)
       const unknown = [...new Set(written)].filter((one) => !names.has(one))
       const path = `spec.vms[${at}]`
-      return unknown.map((image) => ({ id: 'UnknownImage', path, name: vm.name, message: unknownImage(image, names) }))
+      return unknown.map((image) => ({
+        id: 'UnknownImage',
+        path,
+        name: vm.name,
+        message: unknownImage(image, names, `write VMDiskImage.fromName('${image}')`),
+      }))
     })
   }
 
@@ -234,12 +229,18 @@ export class Workspace extends AuthoredObject {
       volumes: this.#volumes,
       networks: this.#networks,
       secrets: this.#secrets,
+      services: this.#services,
     }
-    return added[list]?.[index - (Array.isArray(written) ? written.length : 0)]
+    return this.#there(added[list] ?? [])[index - (Array.isArray(written) ? written.length : 0)]
   }
 
   #requireFree(list: string, name: string, wanted: { readonly what: string; readonly hidden: unknown }): void {
     freeId(this, `${list}.${name}`, { name, ...wanted })
+  }
+
+  /** Returns the parts that nobody has taken out of the tree. */
+  #there<Part extends IConstruct>(parts: readonly Part[]): readonly Part[] {
+    return parts.filter((part) => this.node.tryFindChild(part.node.id) === part)
   }
 
   /** @param hidden the function that authors call */
@@ -250,33 +251,38 @@ export class Workspace extends AuthoredObject {
   }
 
   #lists(): Lists {
-    const networks = this.#networks.map((one) =>
-      one.toSpec(this.#networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
+    const allNetworks = this.#there(this.#networks)
+    const networks = allNetworks.map((one) =>
+      one.toSpec(allNetworks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
     )
     const { vms, containerClusters, volumes, networks: others, secrets, services } = this.#written
     return {
       ...joined(
         'vms',
         vms,
-        this.#vms.map((one) => one.toSpec()),
+        this.#there(this.#vms).map((one) => one.toSpec()),
       ),
       ...joined(
         'containerClusters',
         containerClusters,
-        this.#containers.map((one) => one.toSpec()),
+        this.#there(this.#containers).map((one) => one.toSpec()),
       ),
       ...joined(
         'volumes',
         volumes,
-        this.#volumes.map((one) => one.toSpec()),
+        this.#there(this.#volumes).map((one) => one.toSpec()),
       ),
       ...joined('networks', others, networks),
       ...joined(
         'secrets',
         secrets,
-        this.#secrets.map((one) => one.toSpec()),
+        this.#there(this.#secrets).map((one) => one.toSpec()),
       ),
-      ...joined('services', services, this.#services),
+      ...joined(
+        'services',
+        services,
+        this.#there(this.#services).map((one) => one.toSpec()),
+      ),
     }
   }
 }
@@ -285,12 +291,6 @@ export class Workspace extends AuthoredObject {
 function imageNamesOf({ backingVMDiskImage, vmDiskImageTemplate, disks = [] }: WorkspaceVm): string[] {
   const root = vmDiskImageTemplate === undefined ? [backingVMDiskImage] : []
   return [...root, ...disks.flatMap((disk) => disk.backingVMDiskImage ?? [])]
-}
-
-function unknownImage(image: string, names: ReadonlySet<string>): string {
-  const near = nearestTo(image, [...names])
-  const meant = near === undefined ? '' : `, such as ${near}`
-  return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or write VMDiskImage.fromName('${image}') if something else makes it`
 }
 
 /** A list as it was written, with what was added after it. What is no list is a problem that the schema reports. */

@@ -2,7 +2,7 @@ import { isWindows, WINDOWS_PASSWORD_MAX } from '../api/machine-os.ts'
 import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { GENERATED_LENGTH, type GeneratedWorkspaceSecret } from '../api/workspace-secrets.ts'
 import { membersOf } from './member-names.ts'
-import { type SpecRemark, remarks } from './spec-remark.ts'
+import { remarks, type SpecRemark } from './spec-remark.ts'
 import { hasPlays } from './workspace-plays.ts'
 
 /** Members that a message names. More are only counted. */
@@ -48,9 +48,7 @@ function longPassword(
   const guests = vms.filter(
     (vm) =>
       isWindows(vm) &&
-      (vm.users ?? []).some(
-        ({ passwordSecretRef: ref }) => ref !== undefined && ref.name === name && ref.key === key,
-      ),
+      (vm.users ?? []).some(({ passwordSecretRef: ref }) => ref !== undefined && ref.name === name && ref.key === key),
   )
   if (length <= WINDOWS_PASSWORD_MAX || guests.length === 0) return []
   const most = WINDOWS_PASSWORD_MAX

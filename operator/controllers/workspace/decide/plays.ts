@@ -12,10 +12,10 @@ import {
   playsOf,
   renderPlayJob,
   shortHash,
+  unplayedWarnings,
   type WorkspaceSpec,
   type WorkspaceStatus,
   type WorkspaceVm,
-  unplayedWarnings,
   whyNotPlayable,
 } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../base/memoized.ts'
