@@ -32,7 +32,7 @@ export async function drawManifest(
   { filename, name, output }: ManifestChoice,
 ): Promise<string> {
   const file = filename === '-' ? 'standard input' : filename
-  const labs = labsIn(await readText(filename), file)
+  const labs = labsIn(await textOf(readText, filename), file)
   const names = labs.map(({ metadata }) => metadata.name)
   if (labs.length === 0) throw new CommandError('notFound', `${file} has no Workspace: name a file with one`)
   if (name === undefined && labs.length > 1)
@@ -41,6 +41,15 @@ export async function drawManifest(
   if (lab === undefined)
     throw new CommandError('notFound', `${file} has no Workspace ${name}: name one of ${names.join(', ')}`)
   return drawn(lab.metadata.name, lab, output)
+}
+
+async function textOf(readText: (path: string) => Promise<string>, filename: string): Promise<string> {
+  try {
+    return await readText(filename)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EISDIR') throw error
+    throw new CommandError('usage', `${filename} is a folder: name one of its files of manifests`)
+  }
 }
 
 function drawn(name: string, lab: object, output: Drawing): string {

@@ -4,6 +4,7 @@ import { budgetKeyOf } from '../operator/images/decide/image-content.ts'
 import { apiError } from '../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
 import { ScriptedClient } from '../operator/kube/scripted-client.fixtures.ts'
+import { drawManifest } from './draw-lab.ts'
 import { EXIT_CODES } from './exit-codes.ts'
 import type { Lab } from './labs.ts'
 import { runOt } from './program.ts'
@@ -722,6 +723,12 @@ describe('ot draw', () => {
     expect(await ot('draw', ...names, '-f', '-', '-o', 'svg')).toBe(EXIT_CODES.done)
     expect(printed).toContain('<title>lab-1</title>')
     expect(client.callsOf('get')).toEqual([])
+  })
+
+  it('says of a folder that it is one', async () => {
+    const folder = () => Promise.reject(Object.assign(new Error('EISDIR'), { code: 'EISDIR' }))
+    const choice = { filename: 'labs/', name: undefined, output: 'svg' as const }
+    await expect(drawManifest(folder, choice)).rejects.toThrow('labs/ is a folder: name one of its files of manifests')
   })
 
   it.each([

@@ -38,6 +38,7 @@ export {
   plainText,
   type SecretKey,
 } from './authoring/lab-secret.ts'
+export { LabService, type LabServiceProps } from './authoring/lab-service.ts'
 export {
   type ImageOfApp,
   type LabDisk,
@@ -56,6 +57,6 @@ export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-ma
 export { VMDiskImage, type VMDiskImageProps } from './authoring/vm-disk-image.ts'
 export { WARNING_TEXTS, type WarningId } from './authoring/warning-ids.ts'
 export { Warnings } from './authoring/warnings.ts'
-export { type LabServiceProps, Workspace, type WorkspaceProps } from './authoring/workspace.ts'
+export { Workspace, type WorkspaceProps } from './authoring/workspace.ts'
 export { WorkspaceSnapshot, type WorkspaceSnapshotProps } from './authoring/workspace-snapshot.ts'
 export { render } from './children/render.ts'

@@ -1,11 +1,13 @@
 import { Chart } from 'cdk8s'
 import type { IConstruct } from 'constructs'
 import { DATA_SYNC_IMAGE_FIELDS, dataSync } from '../api/data-sync.ts'
+import { isWithHash } from '../api/data-sync-names.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { vmDiskImage } from '../api/vm-disk-image.ts'
 import { workspace } from '../api/workspace.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
 import type { AuthorWarning } from './author-warning.ts'
+import { nearestTo } from './nearest-name.ts'
 import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
 
 const IMAGE_MAKERS: readonly string[] = [dataSync.kind, vmDiskImage.kind]
@@ -71,6 +73,17 @@ export function imagesOfApp(root: IConstruct): ImagesOfApp {
 function sizeOf({ settings }: AuthoredImage): string | undefined {
   const { diskSize } = settings as { readonly diskSize?: unknown }
   return typeof diskSize === 'string' || typeof diskSize === 'number' ? String(diskSize) : undefined
+}
+
+/** Returns what to say of an image that is named by a text, and that no object of its app makes. */
+export function unknownImage(image: string, names: ImagesOfApp['names'], elsewhere: string): string {
+  const all = [...names.keys()]
+  const hashed = all.find((name) => isWithHash(name, image))
+  if (hashed !== undefined)
+    return `no object of this app makes the image ${image}: its Release or DataSync names it ${hashed}, with a hash, since the name without it could be that of another image; take it as release.image(...)`
+  const near = nearestTo(image, all)
+  const meant = near === undefined ? '' : `, such as ${near}`
+  return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or ${elsewhere} if something else makes it`
 }
 
 /** Returns what is wrong between an object and those that were added to the app before it. */

@@ -10,7 +10,14 @@ import { appProblemsOf, appWarningsOf } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 import { freeId, notePlace } from './made-at.ts'
-import { type AuthoredImage, type AuthoredNode, markAuthored, problemsOfApp, teamProblems } from './node-problems.ts'
+import {
+  type AuthoredImage,
+  type AuthoredNode,
+  markAuthored,
+  problemsAround,
+  problemsOfApp,
+  teamProblems,
+} from './node-problems.ts'
 import { withPlainValues } from './plain-values.ts'
 import { tellWarnings } from './warnings.ts'
 
@@ -120,6 +127,11 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     return message
   }
 
+  /** Returns what is wrong with the metadata, for a reader who did not write all of them. */
+  protected metadataSentence(sentence: string): string {
+    return sentence
+  }
+
   /** Returns what is wrong with the object, as one text; empty if it can be rendered. */
   problems(): readonly string[] {
     const { problems } = this.#check()
@@ -133,7 +145,8 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
    */
   override toJson(): unknown {
     const { spec, parsed, problems } = this.#check()
-    if (problems.length > 0 || teamProblems(this).length > 0) throw new Error(problemsOfApp(this.node.root))
+    if (problems.length > 0 || teamProblems(this).length > 0 || problemsAround(this))
+      throw new Error(problemsOfApp(this.node.root))
     this.#spec = spec
     tellWarnings(this, this.#warnings(parsed))
     return withoutKeptJson(super.toJson())
@@ -153,12 +166,21 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     const parsed = parse(written)
     const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(resource.spec, written)
     // What breaks rules alone can be read: its author is told of all that is wrong at once.
-    const fields = [...found, ...(typed === undefined ? [] : this.specProblems(typed))].map(({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`)
-    const schema = resource.spec as z.core.$ZodType
-    const unknown = unknownFields(schema, written, 'spec').map(
-      ({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`,
+    const outputs = outputsIn(written, 'spec')
+    const isOther = ({ path }: { readonly path: string }) => !outputs.some((one) => path.startsWith(one))
+    const wrong = [
+      ...found,
+      ...(typed === undefined ? [] : this.specProblems(typed)),
+      ...notJson(resource.spec, written),
+    ]
+    const fields = [...outputs.map((path) => ({ path, message: OUTPUT })), ...wrong.filter(isOther)].map(
+      ({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`,
     )
-    const named = metadataProblems(this.#metadata, name, resource)
+    const schema = resource.spec as z.core.$ZodType
+    const unknown = unknownFields(schema, written, 'spec')
+      .filter(isOther)
+      .map(({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`)
+    const named = metadataProblems(this.#metadata, name, resource).map((one) => this.metadataSentence(one))
     const problems = [
       ...named,
       ...this.furtherProblems(),
@@ -166,9 +188,40 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
       ...unknown,
       ...(named.length === 0 ? appProblemsOf(this) : []),
     ]
-    if (!parsed.ok) return { spec: undefined, parsed: undefined, problems }
+    if (!parsed.ok || problems.length > 0) return { spec: undefined, parsed: undefined, problems }
     return { spec: withKeptJson(schema, parsed.spec), parsed: parsed.spec, problems }
   }
+}
+
+const OUTPUT =
+  'is an Output of Pulumi, whose value is not known yet: write a text of your own in its place, and give the Output by that text in outputs of Rendered'
+
+/** Returns the places of what only a program of Pulumi knows later. */
+function outputsIn(value: unknown, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((item, at) => outputsIn(item, `${path}[${at}]`))
+  if (!isObject(value)) return []
+  if (Object.hasOwn(value, '__pulumiOutput')) return [path]
+  return Object.entries(value).flatMap(([field, child]) => outputsIn(child, `${path}.${field}`))
+}
+
+/** Returns what cannot be written of the values that a schema keeps as they are. */
+function notJson(schema: object, value: unknown, path = 'spec'): SpecProblem[] {
+  const bare = unwrapped(schema as z.core.$ZodType)
+  if (bare instanceof z.ZodUnknown)
+    return isJson(value)
+      ? []
+      : [
+          {
+            path,
+            message: 'cannot be written as JSON: it has a BigInt, or is part of itself; write a number or a text',
+          },
+        ]
+  if (Array.isArray(value) && bare instanceof z.ZodArray)
+    return value.flatMap((item, at) => notJson(bare.element, item, `${path}[${at}]`))
+  if (!isObject(value) || !(bare instanceof z.ZodObject)) return []
+  return Object.entries(bare.shape).flatMap(([field, of]) =>
+    Object.hasOwn(value, field) ? notJson(of as object, value[field], `${path}.${field}`) : [],
+  )
 }
 
 function allOf(schema: object, written: unknown) {
@@ -229,6 +282,7 @@ function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): U
   if (!isObject(value) || !(bare instanceof z.ZodObject)) return []
   const shape: Readonly<Record<string, z.core.$ZodType>> = bare.shape
   return Object.entries(value).flatMap(([field, child]) => {
+    if (child === undefined) return []
     const known = Object.hasOwn(shape, field) ? shape[field] : undefined
     return known === undefined ? [{ path, field }] : unknownFields(known, child, `${path}.${field}`)
   })

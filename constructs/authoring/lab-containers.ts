@@ -4,6 +4,7 @@ import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
+import { TakenNames } from './made-at.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
@@ -83,16 +84,18 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   readonly #props: LabContainersProps
   readonly #containers: WorkspaceContainerProps[] = []
   readonly #initContainers: WorkspaceInitContainerProps[] = []
+  readonly #names = new TakenNames()
 
   constructor(scope: Construct, name: string, props: LabContainersProps) {
     super(scope, 'containerClusters', name)
     this.#props = props
     requireOwn(this, 'member', ...(props.dependsOn ?? []))
-    joinLab(this, 'containerClusters', name, new.target)
+    joinLab(this, 'containerClusters', new.target)
   }
 
   /** Adds a container. @returns the member itself */
   add(name: string, props: LabContainerProps): this {
+    this.#names.take(this, name, { what: 'a container', hidden: this.add })
     const { ports, ...program } = props
     this.#requireOwn(props)
     const portMappings = ports?.map((port) => (typeof port === 'number' ? { containerPort: port } : { ...port }))
@@ -105,6 +108,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
 
   /** Adds a container that runs to its end before the others start, after those that were added before. @returns the member itself */
   addInit(name: string, props: LabInitContainerProps): this {
+    this.#names.take(this, name, { what: 'a container', hidden: this.addInit })
     this.#requireOwn(props)
     this.#initContainers.push(programSpec(name, props) as WorkspaceInitContainerProps)
     return this

@@ -34,7 +34,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
    */
   connect(network: AnyLabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
-    if (typeof network !== 'object')
+    if (typeof network !== 'object' || network === null)
       throw new Error(
         `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
       )

@@ -125,7 +125,7 @@ export class LabNetwork extends Construct {
     this.#nameservers = [...(props.nameservers ?? [])]
     requireOwn(this, 'network', ...this.#routes.map(({ to }) => to))
     this.#requireHosts(props.gateway, ...this.#routes.map(({ via }) => via), ...this.#nameservers)
-    joinLab(this, 'networks', networkName, new.target)
+    joinLab(this, 'networks', new.target)
   }
 
   /**

@@ -15,13 +15,14 @@ const LISTS = {
   containerClusters: 'a member with containers',
   volumes: 'a volume',
   secrets: 'a Secret',
+  services: 'a Service',
 } as const
 export type PartList = keyof typeof LISTS
 
 /** Where a lab keeps its parts, whichever construct in it has made them. */
 export interface LabParts {
   find(list: PartList, name: string): IConstruct | undefined
-  add(list: PartList, name: string, part: IConstruct): void
+  add(list: PartList, part: IConstruct): void
 }
 
 interface Lab extends IConstruct {
@@ -68,9 +69,9 @@ export function idOfPart(scope: Construct, list: PartList, name: string, hidden:
 }
 
 /** Adds a part to the lab that it is in. @param hidden the function that authors call */
-export function joinLab(part: IConstruct, list: PartList, name: string, hidden: unknown): void {
+export function joinLab(part: IConstruct, list: PartList, hidden: unknown): void {
   notePlace(part, hidden)
-  partsOf(requireLab(part)).add(list, name, part)
+  partsOf(requireLab(part)).add(list, part)
 }
 
 function partsOf(lab: Lab): LabParts {

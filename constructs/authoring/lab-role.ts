@@ -15,8 +15,16 @@ export type DefinedRole<Variables extends object> =
  * `build: [router({ enable_nat: true })]`.
  * @typeParam Variables its variables
  * @param role name of the role, such as linuxRouter
- * @param defaults variables that are given unless somebody gives others. Default: none
+ * @param defaults variables that are given unless somebody gives others. Whoever uses a role with defaults for all may leave out any. Default: none
  */
+export function defineRole<Variables extends object = Record<string, unknown>>(
+  role: string,
+  defaults: Variables,
+): (variables?: Partial<Variables>) => LabRole
+export function defineRole<Variables extends object = Record<string, unknown>>(
+  role: string,
+  defaults?: Partial<Variables>,
+): DefinedRole<Variables>
 export function defineRole<Variables extends object = Record<string, unknown>>(
   role: string,
   defaults: Partial<Variables> = {},

@@ -50,7 +50,7 @@ export class LabSecret extends Construct {
     super(scope, idOfPart(scope, 'secrets', secretName, new.target))
     this.secretName = secretName
     this.#props = props
-    joinLab(this, 'secrets', secretName, new.target)
+    joinLab(this, 'secrets', new.target)
   }
 
   /** Returns a Secret that people make in the namespace of the lab. */

@@ -124,6 +124,10 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
 
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
+    if (typeof props !== 'object' || props === null)
+      throw new Error(
+        `${this.node.path}: must be given an image, such as { image: release.image('kali'), cpu: 2, memory: '4Gi' }`,
+      )
     this.#props = props
     noteChange(this)
     requireOwn(this, 'member', ...(props.dependsOn ?? []))
@@ -134,7 +138,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
         throw new Error(
           `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
         )
-    joinLab(this, 'vms', name, new.target)
+    joinLab(this, 'vms', new.target)
   }
 
   /** Gives the machine an interface on the pod network of Kubernetes, after those that it has. Without any `connect` it has one there anyway. */

@@ -50,7 +50,7 @@ export class LabVolume extends Construct {
     super(scope, idOfPart(scope, 'volumes', volumeName, new.target))
     this.volumeName = volumeName
     this.#props = props
-    joinLab(this, 'volumes', volumeName, new.target)
+    joinLab(this, 'volumes', new.target)
   }
 
   /** Returns the volume at a path of a container, such as /config. */

@@ -303,7 +303,7 @@ it('takes sizes, durations and times of TypeScript, wherever a text of one is wa
   expect(spec.vms[0].vmDiskImageTemplate).toMatchObject({ diskSize: '1Ti' })
   expect(images.spec).toMatchObject({ diskSize: '1Ti' })
   expect(() => new Workspace(inApp(), 'lab', { expiresAt: new Date('soon') }).toJson()).toThrow(
-    'spec.expiresAt: must be a text',
+    'spec.expiresAt: must be a time such as 2026-01-31T18:00:00Z; it is "Invalid Date"',
   )
 })
 
@@ -565,13 +565,15 @@ describe('all that is wrong with a lab is told at once', () => {
     [
       'wrong addresses',
       (at) => ({ network: 'n', ipAddresses: [`10.0.0.${at + 1}/24`, `10.9.0.${at + 1}/24`] }),
-      (at) => `spec.vms[${at}].interfaces[0].ipAddresses[1]: machine "v${at}" has on network "n", which is 10.0.0.0/24, the address 10.9.0.${at + 1}/24`,
+      (at) =>
+        `spec.vms[${at}].interfaces[0].ipAddresses[1]: machine "v${at}" has on network "n", which is 10.0.0.0/24, the address 10.9.0.${at + 1}/24`,
       0,
     ],
     [
       'one address',
       () => ({ network: 'n', ipAddress: '10.0.0.1/24' }),
-      (at) => `spec.vms[${at}].interfaces[0].ipAddress: "v${at}" has the address 10.0.0.1/24 on network "n", which "v0" has too`,
+      (at) =>
+        `spec.vms[${at}].interfaces[0].ipAddress: "v${at}" has the address 10.0.0.1/24 on network "n", which "v0" has too`,
       1,
     ],
   ])('of six machines: %s', (_name, nic, told, from) => {
@@ -588,7 +590,13 @@ describe('all that is wrong with a lab is told at once', () => {
         { ...networks[0], routes: [{ destinationNetworkCidr: '10.7.0.0/24', nextHopIpAddress: '192.168.5.5' }] },
       ],
       vms: [
-        { ...vm, name: 'a', dependsOn: ['y', 'z'], interfaces: [{ network: 'n' }], resources: { cpu: 'many', memory: '1Gi' } },
+        {
+          ...vm,
+          name: 'a',
+          dependsOn: ['y', 'z'],
+          interfaces: [{ network: 'n' }],
+          resources: { cpu: 'many', memory: '1Gi' },
+        },
         { ...vm, name: 'b', vmDiskImageTemplate: { ...source, url: 'https://a.example.com/1' } },
         { ...vm, name: 'c', vmDiskImageTemplate: { ...source, url: 'https://a.example.com/2' } },
         { ...vm, name: 'd', dependsOn: ['e'], overrides: { spec: 1, running: true } },
@@ -627,4 +635,43 @@ describe('all that is wrong with a lab is told at once', () => {
       'spec.containerClusters[0]: p: overrides: spec.containers[other] is not there: name one of spec.containers[c]',
     ])
   })
+})
+
+describe('a part of a lab', () => {
+  it('that was taken out of the tree is not rendered', () => {
+    const chart = new Chart(new App(), 'labs')
+    const lab = new Workspace(chart, 'lab')
+    for (const name of ['a', 'b']) lab.addVm(name, { image: 'debian', cpu: 1, memory: '1Gi' })
+    lab.node.tryRemoveChild('vms.a')
+    expect(Testing.synth(chart)[0].spec.vms).toMatchObject([{ name: 'b' }])
+  })
+
+  it('has a Service with the name by which it is reached', () => {
+    const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+    const member = lab.addContainers('web').add('web', { image: 'web:1' })
+    expect(lab.addService('www', { member, ports: [80] })).toMatchObject({
+      serviceName: 'www',
+      hostName: 'www.lab.svc',
+    })
+  })
+
+  it('may have fields without a value, whatever they are called', () => {
+    const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', { later: undefined } as never)
+    expect(lab.problems()).toEqual([])
+  })
+
+  it('may have a role whose variables all have defaults', () => {
+    const router = defineRole<{ nat: boolean }>('router', { nat: true })
+    expect([router(), router({ nat: false })]).toEqual([
+      { role: 'router', variables: { nat: true } },
+      { role: 'router', variables: { nat: false } },
+    ])
+  })
+})
+
+it('a construct of a team around a lab is asked, too, where the lab alone is rendered', () => {
+  const around = new Construct(new Chart(new App(), 'labs'), 'around')
+  const lab = new Workspace(around, 'lab')
+  around.node.addValidation({ validate: () => ['has too many desks: take some away'] })
+  expect(() => lab.toJson()).toThrow('labs/around: has too many desks: take some away')
 })

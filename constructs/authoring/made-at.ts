@@ -3,8 +3,12 @@ import type { Construct, IConstruct } from 'constructs'
 /** Two copies of this package in one program know each other's places by it. */
 const PLACE = Symbol.for('pelotech.ot/madeAt')
 
+interface Place {
+  readonly stack?: string
+}
+
 interface Placed {
-  readonly [PLACE]?: { readonly stack?: string }
+  readonly [PLACE]?: Place
 }
 
 /** Only engines of Node and Chrome have it. */
@@ -30,13 +34,28 @@ export function freeId(scope: Construct, id: string, wanted: WantedId): string {
 }
 
 /** @throws Error as `freeId`, if there is something of this name already */
-export function refuseTaken(scope: IConstruct, taken: IConstruct | undefined, { what, name, hidden }: WantedId): void {
-  if (taken === undefined) return
-  const there = placeIn((taken as Placed)[PLACE]?.stack)
+export function refuseTaken(scope: IConstruct, taken: IConstruct | undefined, wanted: WantedId): void {
+  if (taken !== undefined) throw alreadyThere(scope, wanted, (taken as Placed)[PLACE])
+}
+
+/** Names of things in a construct that are no constructs themselves. */
+export class TakenNames {
+  readonly #places = new Map<string, Place>()
+
+  /** Notes a name. Throws as {@link freeId} does, if it is taken. */
+  take(scope: IConstruct, name: string, { what, hidden }: Omit<WantedId, 'name'>): void {
+    const there = this.#places.get(name)
+    if (there !== undefined) throw alreadyThere(scope, { what, name, hidden }, there)
+    this.#places.set(name, stackBehind(hidden))
+  }
+}
+
+function alreadyThere(scope: IConstruct, { what, name, hidden }: WantedId, before: Place | undefined): Error {
+  const there = placeIn(before?.stack)
   const here = placeIn(stackBehind(hidden).stack)
   const places = [there && `made at ${there}`, here && `and again at ${here}`].filter((one) => one !== undefined)
   const told = places.length === 0 ? '' : ` (${places.join(', ')})`
-  throw new Error(
+  return new Error(
     `${scope.node.path}: there is ${what} ${JSON.stringify(name)} already${told}: give one of them another name, or remove one`,
   )
 }
@@ -48,8 +67,8 @@ interface WantedId {
   readonly hidden: unknown
 }
 
-function stackBehind(hidden: unknown): { readonly stack?: string } {
-  const holder: { readonly stack?: string } = {}
+function stackBehind(hidden: unknown): Place {
+  const holder: Place = {}
   const { captureStackTrace } = Error as { captureStackTrace?: Capture }
   captureStackTrace?.(holder, hidden)
   return holder

@@ -239,6 +239,34 @@ const AT_THE_LINE: readonly Row[] = [
     ({ lab }) => lab.addVm('a', START).connect(lab.addNetwork('b', { cidr: '10.1.0/24' }), 7),
     'labs/lab/networks.b: its cidr "10.1.0/24" has no addresses, so host 7 has none: write a network such as 10.10.0.0/24',
   ],
+  [
+    'two services of one name',
+    ({ lab }) => {
+      const member = lab.addVm('a', START)
+      return [80, 443].map((port) => lab.addService('web', { member, ports: [port] }))
+    },
+    /^labs\/lab: there is a Service "web" already \(made at \S+mistakes.test.ts:\d+:\d+, and again at \S+mistakes.test.ts:/,
+  ],
+  [
+    'two containers of one name',
+    ({ lab }) => lab.addContainers('p').add('c', { image: 'web:1' }).addInit('c', { image: 'web:1' }),
+    /^labs\/lab\/containerClusters.p: there is a container "c" already \(made at \S+mistakes.test.ts:\d+:\d+, and again at /,
+  ],
+  [
+    'a machine of nothing',
+    ({ lab }) => lab.addVm('q', undefined as never),
+    'labs/lab/vms.q: must be given an image, such as',
+  ],
+  [
+    'no network at all',
+    ({ lab }) => lab.addVm('a', START).connect(null as never, 1),
+    'network null is no network: give what addNetwork returned',
+  ],
+  [
+    'a release without images',
+    ({ chart }) => releaseOf(chart, 'images', { images: undefined }),
+    'labs/images: images must have one image or more, by the names of their machines',
+  ],
   ['a part outside of a lab', ({ chart }) => Workspace.of(chart), 'is in no Workspace: make it below one'],
 ]
 
@@ -425,6 +453,30 @@ const AT_SYNTH: readonly Row[] = [
     ({ lab }) => lab.addVm('a', START).patch({ overrides: { running: true } }),
     'a: overrides: running ',
   ],
+  [
+    'a size of an image of a release',
+    ({ chart }) => {
+      const images = { a: { url: SOURCE.url }, b: { url: OTHER.url, diskSize: '1 GB' } }
+      releaseOf(chart, 'images', { images })
+    },
+    '\n  images.b.diskSize: must be a quantity',
+  ],
+  [
+    'an id that no name can be made of',
+    ({ chart }) => releaseOf(chart, 'images', { workspaceId: 'Lab_33', metadata: undefined }),
+    'it is "lab_33-1.0.0", made of workspaceId and version: write others, or metadata with a name',
+  ],
+  ['a time that is none', ({ written }) => written({ expiresAt: new Date('nope') }), 'it is "Invalid Date"'],
+  [
+    'a number in a role that JSON does not have',
+    ({ lab }) => lab.addVm('a', { ...START, build: [{ role: 'r', variables: { big: 10n } }] }),
+    'labs/lab/vms.a: spec.vms[0].ansible.roles.build[0].variables: cannot be written as JSON: it has a BigInt',
+  ],
+  [
+    'an Output of Pulumi as an image',
+    ({ lab }) => lab.addVm('a', { ...START, image: { imageName: { __pulumiOutput: true } } as never }),
+    /\n {2}labs\/lab\/vms.a: image \(spec.vms\[0\].backingVMDiskImage\): is an Output of Pulumi, .*in outputs of Rendered$/,
+  ],
   ['a misspelt field of a patch', ({ lab }) => lab.patch({ ansibel: {} }), 'spec has no field ansibel'],
   [
     'a URL of no kind',
@@ -512,6 +564,19 @@ const WARNED_OF: readonly Row[] = [
     /^labs\/lab\/vms.b: warning: no object of this app makes the image redblue-1.0.0-kalli: take it from its Release or VMDiskImage, .*or write VMDiskImage.fromName\('redblue-1.0.0-kalli'\) if something else makes it \[UnknownImage\]$/,
   ],
   [
+    'an image of a machine alone that the release beside it does not have',
+    ({ chart }) => {
+      releaseOf(chart, 'images')
+      const resources = { cpu: 1, memory: '1Gi' }
+      new VirtualMachine(chart, 'vm', {
+        metadata: { name: 'vm' },
+        resources,
+        vmDiskImageRef: { name: 'redblue-1.0.0-kalli' },
+      })
+    },
+    /^labs\/vm: warning: no object of this app makes the image redblue-1.0.0-kalli: .*such as redblue-1.0.0-kali, or acknowledge this if something else makes it \[UnknownImage\]$/,
+  ],
+  [
     'an end that is over',
     ({ written }) => written({ expiresAt: '2020-01-01T00:00:00Z' }),
     'labs/written: warning: expiresAt 2020-01-01T00:00:00Z is over, so the lab is switched off as soon as it is applied: set a later time, or remove it [EndIsOver]',
@@ -574,7 +639,7 @@ const WARNED_OF: readonly Row[] = [
   [
     'a service for somebody who is not deployed',
     ({ lab }) => lab.addService('s', { member: lab.addVm('a', { ...START, ignoreOnDeploy: true }), ports: [22] }),
-    'labs/lab: warning: spec.services[0] (s): nobody answers: a is not deployed',
+    'labs/lab/services.s: warning: nobody answers: a is not deployed',
   ],
   [
     'somebody to wait for who is not deployed',

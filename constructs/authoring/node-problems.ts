@@ -61,6 +61,11 @@ export function teamProblems(root: IConstruct): readonly string[] {
   return others.flatMap(({ node }) => node.validate().map((problem) => `${node.path}: ${problem}`))
 }
 
+/** Reports whether a construct of a team around a node says that something is wrong. A tree is rendered by its root, and one of its objects may be rendered alone. */
+export function problemsAround({ node }: IConstruct): boolean {
+  return node.scopes.slice(0, -1).some((one) => !isAuthored(one) && one.node.validate().length > 0)
+}
+
 /** Returns all problems of an app as one text, each under the path of its construct. */
 export function problemsOfApp(root: IConstruct): string {
   const own = authoredIn(root).flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`))

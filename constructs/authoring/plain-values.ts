@@ -32,6 +32,8 @@ export function withPlainValues(schema: z.core.$ZodType, value: unknown): unknow
   if (Array.isArray(value) && known instanceof z.ZodArray)
     return value.map((item) => withPlainValues(known.element, item))
   const plain = plainValue(value)
+  // A schema says what it wants in its place.
+  if (plain instanceof Date) return String(plain)
   const isFields = typeof plain === 'object' && plain !== null && !Array.isArray(plain)
   if (!isFields || !(known instanceof z.ZodObject)) return plain
   const shape: Readonly<Record<string, z.core.$ZodType>> = known.shape

@@ -45,11 +45,17 @@ export class Release<const Name extends string = string> extends DataSync {
   readonly workspaceId: string
   /** Version of the images; undefined if there are no versions. */
   readonly version: string | undefined
+  readonly #isNamed: boolean
+  readonly #keys: readonly string[]
   readonly #names: ReadonlyMap<string, string>
   readonly #templates: ReadonlyMap<string, LabImageTemplate>
 
   constructor(scope: Construct, id: string, props: ReleaseProps<Name>) {
-    const { metadata, images, ...shared } = props
+    const { metadata, images = {} as ReleaseProps<Name>['images'], ...shared } = props ?? ({} as ReleaseProps<Name>)
+    if (typeof images !== 'object' || images === null || props?.images === undefined)
+      throw new Error(
+        `${scope.node.path}/${id}: images must have one image or more, by the names of their machines, such as { kali: { url: 'https://images.example.com/kali.qcow2' } }`,
+      )
     const { workspaceId, version } = shared
     const names = Object.keys(images) as Name[]
     const name = version === undefined ? workspaceId : `${workspaceId}-${version}`
@@ -57,9 +63,11 @@ export class Release<const Name extends string = string> extends DataSync {
     const place = hasNamespace ? {} : { namespace: POLICY_DEFAULTS.imageNamespace }
     super(scope, id, {
       ...shared,
-      metadata: { name: name.toLowerCase(), ...place, ...metadata } as ApiObjectMetadata & { name: string },
+      metadata: { name: String(name).toLowerCase(), ...place, ...metadata } as ApiObjectMetadata & { name: string },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
+    this.#isNamed = metadata?.name !== undefined
+    this.#keys = names
     this.workspaceId = workspaceId
     this.version = version
     const spec = this.writtenSpec() as DataSyncSpec
@@ -75,6 +83,19 @@ export class Release<const Name extends string = string> extends DataSync {
     image(vm: string): { readonly imageName: string }
   } {
     return { image: (vm) => ({ imageName: dataSyncImageName({ ...release, vm }) }) }
+  }
+
+  /** Its images are given by their names. */
+  protected override placeOf(field: string): string {
+    const [vm, index = ''] = /^spec\.vms\[([0-9]+)\]/.exec(field) ?? []
+    const key = this.#keys[Number(index)]
+    return vm === undefined || key === undefined ? field : `images.${key}${field.slice(vm.length)}`
+  }
+
+  /** Its name is made of others, unless it is given. */
+  protected override metadataSentence(sentence: string): string {
+    if (this.#isNamed || !sentence.startsWith('metadata.name: ')) return sentence
+    return `${sentence}, made of workspaceId and version: write others, or metadata with a name`
   }
 
   /**

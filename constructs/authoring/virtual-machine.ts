@@ -2,6 +2,7 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { dnsLabel } from '../api/shared.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
+import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
@@ -53,6 +54,12 @@ export class VirtualMachine extends AuthoredObject {
   /** What an author should know about a spec that is valid. */
   protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
     const machine = spec as VirtualMachineSpec
-    return [...guestRemarks(machine), ...plainPasswords(machine)].map((told) => ({ at: this, ...told }))
+    const { isMaker, names, sizes } = imagesOfApp(this.node.root)
+    const { vmDiskImageRef: ref, vmDiskImageTemplate: template } = machine
+    const isUnknown = isMaker && template === undefined && !names.has(ref.name)
+    const size = sizes.get(ref.name) ?? template?.diskSize
+    const unknown = { id: 'UnknownImage', message: unknownImage(ref.name, names, 'acknowledge this') }
+    const told = [...guestRemarks(machine, size), ...plainPasswords(machine), ...(isUnknown ? [unknown] : [])]
+    return told.map((one) => ({ at: this, ...one }))
   }
 }

@@ -1,28 +1,27 @@
 import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
-import { isWithHash } from '../api/data-sync-names.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { dnsLabel } from '../api/shared.ts'
 import type { SpecProblem } from '../api/spec-problem.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm, workspace } from '../api/workspace.ts'
-import { imagesOfApp } from './app-problems.ts'
+import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
-import { idOfPart, type LabParts, markLab, requireLab, requireOwn, takenFrom } from './lab-part.ts'
+import { idOfPart, type LabParts, markLab, requireLab, takenFrom } from './lab-part.ts'
 import { labProblems } from './lab-problems.ts'
 import { type AuthorsWords, endRemarks, type LabRemark, labRemarks } from './lab-remarks.ts'
 import { LabSecret, type LabSecretProps } from './lab-secret.ts'
+import { LabService, type LabServiceProps } from './lab-service.ts'
 import { type ImageOfApp, LabVm, type LabVmProps } from './lab-vm.ts'
 import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
 import { notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
-import { nearestTo } from './nearest-name.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import { plainValue } from './plain-values.ts'
-import type { WorkspaceServicePortProps, WorkspaceServiceProps, WorkspaceSpecInput } from './spec-props.ts'
+import type { WorkspaceSpecInput } from './spec-props.ts'
 import { timeOfSynth } from './warnings.ts'
 
 /** What a lab is: fields of the spec of a Workspace, beside the parts that are added. */
@@ -33,14 +32,15 @@ export interface WorkspaceProps extends WorkspaceSpecInput {
   readonly metadata?: ApiObjectMetadata
 }
 
-/** Ports of a member that are reached from outside of the lab. */
-export interface LabServiceProps {
-  /** Who answers. A machine must be on the pod network. */
-  readonly member: { readonly memberName: string }
-  /** Ports of the Service: a number for TCP, such as 80, or all of a port. Only these are opened. */
-  readonly ports: readonly (number | WorkspaceServicePortProps)[]
-  /** Who reaches it. The policy key allowedServiceTypes must name it. Default: ClusterIP, pods of the cluster. */
-  readonly type?: WorkspaceServiceProps['type']
+
+/** The parts that were added to a lab, by the list of the spec that has them. */
+interface Parts {
+  readonly networks: LabNetwork[]
+  readonly vms: LabVm[]
+  readonly containerClusters: LabContainers[]
+  readonly volumes: LabVolume[]
+  readonly secrets: LabSecret[]
+  readonly services: LabService[]
 }
 
 /** The place of an item of a list of the spec, or of a field in it. */
@@ -68,14 +68,7 @@ type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 
 export class Workspace extends AuthoredObject {
   readonly #written: Lists
   /** The parts of each list, in the order in which they were added. */
-  readonly #parts = {
-    networks: [] as LabNetwork[],
-    vms: [] as LabVm[],
-    containerClusters: [] as LabContainers[],
-    volumes: [] as LabVolume[],
-    secrets: [] as LabSecret[],
-  }
-  readonly #services: WorkspaceServiceProps[] = []
+  readonly #parts: Parts = { networks: [], vms: [], containerClusters: [], volumes: [], secrets: [], services: [] }
   #patches: readonly SpecPatch[] = []
   #problems: string[] = []
 
@@ -124,10 +117,9 @@ export class Workspace extends AuthoredObject {
   }
 
   /** Adds a Service: ports of a member that are reached from outside of the lab, over the pod network. */
-  addService(name: string, { member, ports, type }: LabServiceProps): void {
-    requireOwn(this, 'member', member)
-    const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
-    this.#services.push({ name, member: member.memberName, ports: given, ...(type !== undefined && { type }) })
+  addService(name: string, props: LabServiceProps): LabService {
+    idOfPart(this, 'services', name, this.addService)
+    return madeBy(this.addService, new LabService(this, name, props))
   }
 
   /** Returns the inventory and the plays of the lab at a path of a container, read-only. */
@@ -150,7 +142,7 @@ export class Workspace extends AuthoredObject {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
       return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
-    const added = this.#parts.vms.flatMap((vm) => vm.imageTemplate() ?? [])
+    const added = this.#there('vms').flatMap((vm) => vm.imageTemplate() ?? [])
     return [...claims, ...added].map(({ image, settings }) => {
       const fields = Object.entries(settings).map(([field, value]) => [field, plainValue(value)])
       return { namespace: undefined, image, settings: Object.fromEntries(fields) }
@@ -197,7 +189,7 @@ export class Workspace extends AuthoredObject {
       const unknown = [...new Set(texts)].filter((one) => !names.has(one))
       const elsewhere = [...given.map(placeOfImage), ...texts.flatMap((one) => placesElsewhere(one, names))]
       return [
-        ...unknown.map((image) => ({ id: 'UnknownImage' as const, ...item, message: unknownImage(image, names) })),
+        ...unknown.map((image) => ({ id: 'UnknownImage' as const, ...item, message: unknownImage(image, names, `write VMDiskImage.fromName('${image}')`) })),
         ...[...new Set(elsewhere)]
           .filter((place) => place !== undefined)
           .map((message) => ({ id: 'ImageElsewhere' as const, ...item, message })),
@@ -238,17 +230,21 @@ export class Workspace extends AuthoredObject {
     // A list that somebody has laid over it has other items.
     if (this.#patches.some((fields) => list in fields)) return undefined
     const written: unknown = this.#written[list as keyof Lists]
-    const added: Readonly<Record<string, readonly Construct[]>> = this.#parts
-    return added[list]?.[index - (Array.isArray(written) ? written.length : 0)]
+    const added = list in this.#parts ? this.#there(list as keyof Parts) : []
+    return added[index - (Array.isArray(written) ? written.length : 0)]
+  }
+
+  /** Returns the parts of a list that nobody has taken out of the tree. */
+  #there<List extends keyof Parts>(list: List): Parts[List] {
+    const parts: readonly IConstruct[] = this.#parts[list]
+    return parts.filter((part) => isInTree(part)) as Parts[List]
   }
 
   /** Parts may be made in constructs of teams, by another copy of this package. */
   #keeper(): LabParts {
-    const byName = new Map<string, IConstruct>()
     return {
-      find: (list, name) => byName.get(`${list}.${name}`),
-      add: (list, name, part) => {
-        byName.set(`${list}.${name}`, part)
+      find: (list, name) => this.#there(list).find((part) => part.node.id === `${list}.${name}`),
+      add: (list, part) => {
         const parts: IConstruct[] = this.#parts[list]
         parts.push(part)
       },
@@ -256,16 +252,16 @@ export class Workspace extends AuthoredObject {
   }
 
   #lists(): Lists {
-    const { networks, vms, containerClusters, volumes, secrets } = this.#parts
+    const networks = this.#there('networks')
     const specs = {
-      vms: vms.map((one) => one.toSpec()),
-      containerClusters: containerClusters.map((one) => one.toSpec()),
-      volumes: volumes.map((one) => one.toSpec()),
+      vms: this.#there('vms').map((one) => one.toSpec()),
+      containerClusters: this.#there('containerClusters').map((one) => one.toSpec()),
+      volumes: this.#there('volumes').map((one) => one.toSpec()),
       networks: networks.map((one) =>
         one.toSpec(networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
       ),
-      secrets: secrets.map((one) => one.toSpec()),
-      services: this.#services,
+      secrets: this.#there('secrets').map((one) => one.toSpec()),
+      services: this.#there('services').map((one) => one.toSpec()),
     }
     const lists = Object.entries(specs) as [keyof Lists, readonly unknown[]][]
     return Object.assign({}, ...lists.map(([list, added]) => joined(list, this.#written[list], added)))
@@ -300,16 +296,6 @@ function placesElsewhere(imageName: string, names: NamesOfImages): (string | und
   return places.includes(undefined) ? [] : places
 }
 
-function unknownImage(image: string, names: NamesOfImages): string {
-  const all = [...names.keys()]
-  const hashed = all.find((name) => isWithHash(name, image))
-  if (hashed !== undefined)
-    return `no object of this app makes the image ${image}: its Release or DataSync names it ${hashed}, with a hash, since the name without it could be that of another image; take it as release.image(...)`
-  const near = nearestTo(image, all)
-  const meant = near === undefined ? '' : `, such as ${near}`
-  return `no object of this app makes the image ${image}: take it from its Release or VMDiskImage${meant}, or write VMDiskImage.fromName('${image}') if something else makes it`
-}
-
 /** A list as it was written, with what was added after it. What is no list is a problem that the schema reports. */
 function joined<Item>(field: string, written: readonly Item[] | undefined, added: readonly Item[]): object {
   if (added.length === 0) return {}
@@ -322,4 +308,9 @@ function named(id: string, props: unknown): unknown {
   const { metadata, ...rest } = props as WorkspaceProps
   if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null)) return props
   return { ...rest, metadata: { name: id, ...metadata } }
+}
+
+/** Somebody may have taken it out, or a construct around it. */
+function isInTree(part: IConstruct): boolean {
+  return part.node.scopes.every((one) => one.node.scope === undefined || one.node.scope.node.tryFindChild(one.node.id) === one)
 }

@@ -181,7 +181,7 @@ it('replies that may be lost, and with a port of the node the default route', ()
   const of = (each: object) =>
     lab({ ...GATEWAYS, vms: [ROUTER], pods: [{ name: 'pod', at: ['10.0.0.5'], more: each }] })
   expect(warnings(of(more))).toEqual([
-    'pod: clients of its portMappings and its probes with httpGet or tcpSocket may get no reply, since it leaves by the default route of network a',
+    'pod: clients of its portMappings and its probes with httpGet or tcpSocket may get no reply, since it leaves by the default route of network a: reach it over its networks, or take the default route from that network',
   ])
   expect(warnings(of({ ...more, portMappings: [{ containerPort: 80, hostPort: 80 }] }))).toEqual([
     'pod: because of its hostPort its networks give it routes to each other, but no default route',

@@ -329,5 +329,7 @@ function lostReplies(cluster: WorkspaceContainerCluster, network: string | undef
       : []),
   ]
   if (asked.length === 0) return []
-  return [`${asked.join(' and ')} may get no reply, since it leaves by the default route of network ${network}`]
+  return [
+    `${asked.join(' and ')} may get no reply, since it leaves by the default route of network ${network}: reach it over its networks, or take the default route from that network`,
+  ]
 }

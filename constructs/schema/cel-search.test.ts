@@ -67,7 +67,10 @@ describe('searchRule', () => {
   })
 
   it('does not end the rules after it', () => {
-    const twice = cel(z.string(), ...['one', 'other'].map((message) => ({ rule: 'false', message, holds: () => false })))
+    const twice = cel(
+      z.string(),
+      ...['one', 'other'].map((message) => ({ rule: 'false', message, holds: () => false })),
+    )
     expect(twice.safeParse('').error?.issues.map(({ message }) => message)).toEqual(['one', 'other'])
   })
 

@@ -46,7 +46,14 @@ export function cel<Schema extends z.ZodType>(schema: Schema, ...rules: readonly
       const path = rule.field === undefined ? [] : [rule.field]
       const { value: input } = payload
       // The other rules are checked all the same, as the API server does.
-      payload.issues.push({ code: 'custom', message: textOf(rule, input), path, input, params: { [BROKEN]: { rule, input } }, continue: true })
+      payload.issues.push({
+        code: 'custom',
+        message: textOf(rule, input),
+        path,
+        input,
+        params: { [BROKEN]: { rule, input } },
+        continue: true,
+      })
     })
     rulesByCheck.set(check, rule as CelRule<never>)
     return check

@@ -15,7 +15,14 @@ function unsaid(spec: WorkspaceSpec): string[] {
   const workspace = { name: 'lab', uid: '' }
   const warned = renderComponents({ workspace, spec, policy: POLICY }).flatMap(({ warnings = [] }) => warnings)
   const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', spec as never)
-  const said = [...lab.problems(), ...Warnings.of(lab).all().map(({ message }) => message)].map(plain).join('\n')
+  const said = [
+    ...lab.problems(),
+    ...Warnings.of(lab)
+      .all()
+      .map(({ message }) => message),
+  ]
+    .map(plain)
+    .join('\n')
   if (lab.problems().length > 0) return []
   return warned
     .map(({ message }) => plain(message))
@@ -50,7 +57,10 @@ const EVE = { name: 'eve', passwordSecretRef: { name: 'logins', key: 'eve' }, lo
 
 it.each<[string, object]>([
   ['a password that is too long for Windows', { secrets: [LOGINS], vms: [{ ...VM, os: 'windows', users: [EVE] }] }],
-  ['a login to a registry that is none', { secrets: [LOGINS], containerClusters: [{ ...POD, pullSecrets: ['logins'] }] }],
+  [
+    'a login to a registry that is none',
+    { secrets: [LOGINS], containerClusters: [{ ...POD, pullSecrets: ['logins'] }] },
+  ],
   [
     'a login of the player that is none',
     {
