@@ -159,6 +159,6 @@ export const FINALIZERS = {
   virtualMachine: 'pelotech.ot/virtual-machine',
   /** Holds a Workspace until all of its components are gone. */
   workspace: 'pelotech.ot/workspace',
-  /** Holds a WorkspaceSnapshot that is the only place where the data of a restored claim is. Absent until a claim waits for its first use. */
+  /** Holds a WorkspaceSnapshot that is the only place where the data of a restored claim is. Absent until one is to be restored from that has such storage. */
   workspaceSnapshot: 'pelotech.ot/workspace-snapshot',
 } as const

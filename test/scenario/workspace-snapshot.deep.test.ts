@@ -2,11 +2,12 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { ownerIn } from '../../operator/cluster/ownership.ts'
-import { isTerminating } from '../../operator/kube/kube-object.ts'
+import { isTerminating, type KubeObject } from '../../operator/kube/kube-object.ts'
 import {
   DEPLOYMENT,
   KUBEVIRT_VIRTUAL_MACHINE,
   PERSISTENT_VOLUME_CLAIM,
+  STORAGE_CLASS,
   VIRTUAL_MACHINE_RESTORE,
   VIRTUAL_MACHINE_SNAPSHOT,
   VOLUME_SNAPSHOT,
@@ -172,6 +173,44 @@ describe('a restore of a point in time', () => {
     const taken = (await client.list(VOLUME_SNAPSHOT, { namespace })).items
     const sources = taken.flatMap((one) => JSON.stringify(one).match(/"persistentVolumeClaimName":"[^"]+"/g) ?? [])
     expect(claims.every((claim) => sources.some((one) => one.includes(`"${claim}"`)))).toBe(true)
+    await workspaces.delete(namespace)
+    await world.finish()
+  })
+
+  it('whose restored volumes have no data before their first pod is held until they have', async () => {
+    await using workspaces = await Workspaces.start(cluster())
+    const { world } = workspaces
+    const { client } = world
+    const [usual] = (await client.list(STORAGE_CLASS, {})).items.filter(
+      ({ metadata }) => metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true',
+    )
+    if (usual === undefined) throw new Error('there is no default StorageClass')
+    const { name: className, annotations = {} } = usual.metadata
+    await client.delete(STORAGE_CLASS, { name: className })
+    await client.create(STORAGE_CLASS, {
+      ...usual,
+      metadata: { name: className, annotations },
+      volumeBindingMode: 'WaitForFirstConsumer',
+    } as KubeObject)
+    const { metadata } = await workspaces.deploy('lab-late', { ...DEPLOYED, vms: [] })
+    const namespace = metadata.name
+    const points = new WorkspaceSnapshots(world, namespace)
+    await points.create('before-exam')
+    await points.untilStand('before-exam', 'Succeeded', 'Taken')
+    await workspaces.patch(namespace, { powerState: 'Halted' })
+    await workspaces.untilReason(namespace, 'Halted')
+
+    await points.restore('before-exam', 'now', null)
+    const done = await points.untilRestored('before-exam', 'WaitForFirstConsumer', 'have none yet')
+    const claims = (done.status?.restore?.volumes ?? []).map(({ claim }) => claim)
+    expect(done.status?.restore?.unfilled).toEqual(claims.toSorted())
+    await client.delete(WORKSPACE_SNAPSHOT, { namespace, name: 'before-exam' })
+    await points.untilStand('before-exam', 'Succeeded', 'DeletionBlocked')
+    expect((await client.list(VOLUME_SNAPSHOT, { namespace })).items).toHaveLength(claims.length)
+
+    await workspaces.patch(namespace, { powerState: 'Running' })
+    await workspaces.untilReady(namespace)
+    await points.untilGone('before-exam')
     await workspaces.delete(namespace)
     await world.finish()
   })
