@@ -1,7 +1,7 @@
 import type { Adoptable, SourceType } from '@open-terrain/constructs/operator'
 import type { RuleFault } from '../../cluster/admission-rule.ts'
+import { ownerIn } from '../../cluster/ownership.ts'
 import { conditionOf, POD_PHASE } from '../../cluster/views.ts'
-import { controllerOf } from '../../kube/controller-of.ts'
 import { groupOf, isTerminating, type KubeObject, type Raw } from '../../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../../runtime/foreign.ts'
 
@@ -56,7 +56,7 @@ export interface AdoptionFacts {
 
 export function viewAdopted(object: KubeObject, kind: Adoptable['kind']): AdoptedObject {
   const { metadata, spec = {}, status = {} }: Raw = object
-  const controller = controllerOf(object)
+  const controller = ownerIn(object.metadata)
   const storage = kind === 'DataVolume' ? (spec.storage ?? spec.pvc) : spec
   const size = kind === 'VolumeSnapshot' ? status.restoreSize : storage?.resources?.requests?.storage
   return {

@@ -39,6 +39,8 @@ export interface Sighted {
 }
 
 interface Options extends LiveReadServices {
+  /** Whether there is an image of this key. */
+  readonly isThere: (key: string) => boolean
   /** Called with the `<namespace>/<name>` of an image of which something else was found. */
   readonly onChange: (key: string) => void
 }
@@ -85,6 +87,7 @@ export class AdoptionReads extends LiveReadLoop {
   }
 
   async #read(key: string, signal: AbortSignal): Promise<void> {
+    if (!this.#options.isThere(key)) this.want(key, undefined)
     const wanted = this.#wanted.get(key)
     if (wanted === undefined) return
     const [namespace = ''] = key.split('/')

@@ -45,7 +45,11 @@ export function imageSources(options: ImageControllerOptions, requeue: (key: str
     policy,
     clones,
     progress: new ProgressWatch(clock, options.neighbours.cdi),
-    adoptionReads: new AdoptionReads({ ...options, onChange: requeue }),
+    adoptionReads: new AdoptionReads({
+      ...options,
+      isThere: (key) => caches.images.get(key) !== undefined,
+      onChange: requeue,
+    }),
     importerRemains: new ImporterRemains(options),
     claimRefusals: claimRefusals({ ...options, onChange: requeue }),
     fields: new ServedFields({
