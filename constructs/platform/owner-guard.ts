@@ -113,7 +113,7 @@ function policySpec(): object {
       },
       {
         name: 'adopt',
-        expression: `variables.after == '${OF_RELEASE}' ? 'kubectl annotate ' + request.resource.resource + ' ' + request.name + (request.namespace == '' ? '' : ' -n ' + request.namespace) + ' --overwrite ${ADOPTED_BY}=${OF_RELEASE}' : ${isOfManifests('after')} ? 'npm run synth -- ' + variables.after.substring(${OF_MANIFESTS.length}) + ' --adopt' : 'pulumi config set open-terrain:adopt true'`,
+        expression: `variables.after == '${OF_RELEASE}' ? 'kubectl annotate ' + request.resource.resource + ' ' + request.name + (request.?namespace.orValue('') == '' ? '' : ' -n ' + request.namespace) + ' --overwrite ${ADOPTED_BY}=${OF_RELEASE}' : ${isOfManifests('after')} ? 'npm run synth -- ' + variables.after.substring(${OF_MANIFESTS.length}) + ' --adopt' : 'pulumi config set open-terrain:adopt true'`,
       },
       {
         name: 'lost',

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cacheFolderOf } from '../../sandbox/cache-folder.ts'
 import { holdLock } from '../../sandbox/control-plane/directory-lock.ts'
-import { buildGoCommand } from '../../sandbox/control-plane/go-build.ts'
+import { buildGoCommand, findGo } from '../../sandbox/control-plane/go-build.ts'
 
 export interface GoTool {
   readonly name: string
@@ -29,8 +29,10 @@ export async function goTool({ name, source, package: path }: GoTool): Promise<s
   const report = (line: string) => void process.stderr.write(`${line}\n`)
   const release = await holdLock(`${folder}.lock`, () => report(`another process is building ${name}: waiting`))
   try {
-    if (!existsSync(file))
-      await buildGoCommand({ title: name, source, package: path, linkerFlags: '-s -w', file, report })
+    if (existsSync(file)) return file
+    if ((await findGo()) === undefined)
+      throw new Error(`${name} is missing: install Go 1.26 or newer, with which it is built from source once`)
+    await buildGoCommand({ title: name, source, package: path, linkerFlags: '-s -w', file, report })
     return file
   } finally {
     await release()

@@ -69,6 +69,21 @@ describe('the synthesized manifests', () => {
       ofManifests('production', false),
       `${belongs('labs/team')}manifests/production is to take it over: remove the other stack without what it made (pulumi stack rm --force), then npm run synth -- production --adopt`,
     )
+    // Who applies a release may have no repository: each refusal names the command that takes over that object.
+    const released = ofManifests('release', false)
+    await isRefused(released, `(pulumi stack rm --force), then kubectl annotate `)
+    for (const object of released.filter(isOwned)) {
+      const { message } = await apply(object)
+      const named = /then (kubectl annotate (\w+) (\S+)(?: -n (\S+))? --overwrite (\S+)=(\S+))$/.exec(message)
+      const [, , plural, name, namespace, key = '', value] = named ?? []
+      expect([plural, name, namespace], message).toEqual([
+        `${object.kind.toLowerCase()}s`,
+        object.metadata.name,
+        object.metadata.namespace,
+      ])
+      await admin.must('PATCH', pathOf(object), { metadata: { annotations: { [key]: value } } })
+      expect((await apply(object)).message).toBe('')
+    }
     for (const object of ofManifests('production', true).filter(isOwned)) expect((await apply(object)).message).toBe('')
   })
 
