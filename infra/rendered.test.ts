@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import { render, VMDiskImage, Workspace } from '@open-terrain/constructs'
+import { plainText, render, VMDiskImage, Workspace } from '@open-terrain/constructs'
 import { isSecret, output, RunError, secret } from '@pulumi/pulumi'
 import { App, Chart } from 'cdk8s'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -236,4 +236,33 @@ describe('Rendered', () => {
       ['second/configmap/labs/notes', [objects[0]?.urn]],
     ])
   })
+})
+
+it('an Output in a construct is one sentence with its place and what to do', () => {
+  const build = (chart: Chart) => {
+    const lab = new Workspace(chart, 'lab')
+    const users = [{ name: 'u', password: plainText(secret('hush') as never) }]
+    lab.addVm('v', { image: output('x') as never, cpu: 1, memory: output('1Gi') as never, users })
+    lab.addContainers('c').add('x', { image: 'web:1', env: { A: secret('hush') as never } })
+  }
+  let lines: string[] = []
+  try {
+    render(build)
+  } catch (error) {
+    lines = String(error).split('\n  ').slice(1)
+  }
+  expect(
+    lines.map((line) =>
+      line
+        .match(/\((spec\S+)\): is an Output|(spec\S+): is an Output/)
+        ?.slice(1)
+        .join(''),
+    ),
+  ).toEqual([
+    'spec.vms[0].backingVMDiskImage',
+    'spec.vms[0].resources.memory',
+    'spec.vms[0].users[0].plain_text_passwd',
+    'spec.containerClusters[0].containers[0].env[0].valueFrom',
+  ])
+  expect(lines[0]).toContain('give the Output by that text in outputs of Rendered')
 })
