@@ -5,13 +5,14 @@ import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
+import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
 
 /** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
 export interface VirtualMachineProps extends VirtualMachineSpecInput {
-  /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
-  readonly metadata: ApiObjectMetadata & { readonly name: string }
+  /** Default: the name is the id of the construct. It also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
+  readonly metadata?: ApiObjectMetadata
 }
 
 /**
@@ -34,7 +35,7 @@ export class VirtualMachine extends AuthoredObject {
   #claims: readonly AuthoredImage[] | undefined
 
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
-    super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
+    super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, namedBy(id, props))
   }
 
   /** What it says of images, to be compared with what other objects of the app say. */

@@ -19,6 +19,7 @@ import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
 import { notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
+import { namedBy } from './named-by.ts'
 import { nearestTo } from './nearest-name.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import { plainValue } from './plain-values.ts'
@@ -80,7 +81,7 @@ export class Workspace extends AuthoredObject {
   #problems: string[] = []
 
   constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
-    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, named(id, props))
+    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, namedBy(id, props))
     this.#written = props
     markLab(this, this.#keeper())
   }
@@ -312,12 +313,4 @@ function unknownImage(image: string, names: NamesOfImages): string {
 function joined<Item>(field: string, written: readonly Item[] | undefined, added: readonly Item[]): object {
   if (added.length === 0) return {}
   return { [field]: Array.isArray(written) ? [...written, ...added] : added }
-}
-
-/** Returns the props with the id as the name, if they have none. What is wrong with them is reported later. */
-function named(id: string, props: unknown): unknown {
-  if (typeof props !== 'object' || props === null || Array.isArray(props)) return props
-  const { metadata, ...rest } = props as WorkspaceProps
-  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null)) return props
-  return { ...rest, metadata: { name: id, ...metadata } }
 }
