@@ -4,13 +4,14 @@ import { dataSync, dataSyncImageName, parseDataSyncSpec } from '../api/data-sync
 import { objectName } from '../api/shared.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { DataSyncSpecInput } from './spec-props.ts'
 
 /** The disk images that a workspace needs: the fields of the spec of a DataSync, beside the metadata. */
 export interface DataSyncProps extends DataSyncSpecInput {
-  /** `name` is required. */
-  readonly metadata: ApiObjectMetadata & { readonly name: string }
+  /** Default: the name is the id of the construct. */
+  readonly metadata?: ApiObjectMetadata
 }
 
 /**
@@ -34,7 +35,7 @@ export class DataSync extends AuthoredObject {
   #claims: readonly AuthoredImage[] | undefined
 
   constructor(scope: Construct, id: string, props: DataSyncProps) {
-    super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, props)
+    super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, namedBy(id, props))
   }
 
   /** What it says of images, to be compared with what other objects of the app say. */

@@ -63,7 +63,7 @@ export class Release<const Name extends string = string> extends DataSync {
     const place = hasNamespace ? {} : { namespace: POLICY_DEFAULTS.imageNamespace }
     super(scope, id, {
       ...shared,
-      metadata: { name: String(name).toLowerCase(), ...place, ...metadata } as ApiObjectMetadata & { name: string },
+      metadata: { name: String(name).toLowerCase(), ...place, ...metadata },
       vms: names.map((vm) => ({ name: vm, ...images[vm] })),
     })
     this.#isNamed = metadata?.name !== undefined

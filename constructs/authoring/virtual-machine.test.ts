@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
 import { render } from '../children/render.ts'
+import { Release } from './release.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
 import { VirtualMachine, type VirtualMachineProps } from './virtual-machine.ts'
+import { VMDiskImage } from './vm-disk-image.ts'
 import { Warnings } from './warnings.ts'
 
 const synth = (props: VirtualMachineProps) =>
@@ -15,6 +17,21 @@ describe('VirtualMachine', () => {
     // The fixture is deeply read-only, which props need not be.
     const spec = structuredClone(PROPOSED_VIRTUAL_MACHINE.spec) as unknown as VirtualMachineSpecInput
     expect(synth({ metadata: { name: 'demo-workspace-1' }, ...spec })).toEqual([PROPOSED_VIRTUAL_MACHINE])
+  })
+
+  it('has an image of the program, of a release or by itself, with its namespace', () => {
+    const source = { sourceType: 'http', diskSize: '1Gi' } as const
+    const url = 'https://images.example.com/kali.qcow2'
+    const objects = render((chart) => {
+      const release = new Release(chart, 'r', { workspaceId: 'x', ...source, images: { kali: { url } } })
+      const golden = new VMDiskImage(chart, 'golden', { url, ...source })
+      new VirtualMachine(chart, 'a', { ...least, metadata: {}, vmDiskImageRef: release.image('kali') })
+      new VirtualMachine(chart, 'b', { ...least, metadata: {}, vmDiskImageRef: golden })
+    })
+    expect(objects.slice(2)).toMatchObject([
+      { metadata: { name: 'a' }, spec: { vmDiskImageRef: { name: 'x-kali', namespace: 'vmdi-farm' } } },
+      { metadata: { name: 'b' }, spec: { vmDiskImageRef: { name: 'golden' } } },
+    ])
   })
 
   it('writes numbers as texts', () => {

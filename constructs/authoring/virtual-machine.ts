@@ -6,13 +6,17 @@ import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
+import type { ImageOfApp } from './lab-vm.ts'
+import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'
 
 /** What machine is wanted: the fields of the spec of a VirtualMachine, beside the metadata. */
-export interface VirtualMachineProps extends VirtualMachineSpecInput {
-  /** `name` is required: it also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
-  readonly metadata: ApiObjectMetadata & { readonly name: string }
+export interface VirtualMachineProps extends Omit<VirtualMachineSpecInput, 'vmDiskImageRef'> {
+  /** Image that the root disk is cloned from, such as `release.image('kali')`, a `VMDiskImage` of the program, or its name and namespace. */
+  readonly vmDiskImageRef: VirtualMachineSpecInput['vmDiskImageRef'] | ImageOfApp
+  /** Default: the name is the id of the construct. It also names the machine in KubeVirt. A DNS-1123 label of at most 63 characters. */
+  readonly metadata?: ApiObjectMetadata
 }
 
 /**
@@ -35,7 +39,12 @@ export class VirtualMachine extends AuthoredObject {
   #claims: readonly AuthoredImage[] | undefined
 
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
-    super(scope, id, { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec }, props)
+    super(
+      scope,
+      id,
+      { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec },
+      namedBy(id, withImage(props)),
+    )
   }
 
   /** What it says of images, to be compared with what other objects of the app say. */
@@ -62,4 +71,12 @@ export class VirtualMachine extends AuthoredObject {
     const told = [...guestRemarks(machine, size), ...plainPasswords(machine), ...(isUnknown ? [unknown] : [])]
     return told.map((one) => ({ at: this, ...one }))
   }
+}
+
+/** Returns the props with the image as a manifest has it. What is wrong with them is reported later. */
+function withImage(props: VirtualMachineProps): unknown {
+  const ref: unknown = props?.vmDiskImageRef
+  if (typeof ref !== 'object' || ref === null || !('imageName' in ref)) return props
+  const { imageName: name, imageNamespace: namespace } = ref as ImageOfApp
+  return { ...props, vmDiskImageRef: { name, ...(namespace !== undefined && { namespace }) } }
 }

@@ -3,13 +3,14 @@ import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, vmDiskImage } from '../api/vm-disk-image.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VMDiskImageSpecInput } from './spec-props.ts'
 
 /** What image is wanted: the fields of the spec of a VMDiskImage, beside the metadata. */
 export interface VMDiskImageProps extends VMDiskImageSpecInput {
-  /** `name` is required: virtual machines and workspaces refer to it. */
-  readonly metadata: ApiObjectMetadata & { readonly name: string }
+  /** Default: the name is the id of the construct. Virtual machines and workspaces refer to it. */
+  readonly metadata?: ApiObjectMetadata
 }
 
 /**
@@ -28,7 +29,7 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
  */
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
-    super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, props)
+    super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, namedBy(id, props))
   }
 
   /** Returns an image that is made elsewhere, as machines refer to it. */

@@ -19,6 +19,7 @@ import { type LabMount, LabVolume, type LabVolumeProps } from './lab-volume.ts'
 import { inWords, inWordsOf, placeInWordsOf } from './lab-words.ts'
 import { notePlace } from './made-at.ts'
 import { type SpecPatch, withPatch } from './merge-patch.ts'
+import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import { plainValue } from './plain-values.ts'
 import type { WorkspaceSpecInput } from './spec-props.ts'
@@ -31,7 +32,6 @@ export interface WorkspaceProps extends WorkspaceSpecInput {
    */
   readonly metadata?: ApiObjectMetadata
 }
-
 
 /** The parts that were added to a lab, by the list of the spec that has them. */
 interface Parts {
@@ -73,7 +73,7 @@ export class Workspace extends AuthoredObject {
   #problems: string[] = []
 
   constructor(scope: Construct, id: string, props: WorkspaceProps = {}) {
-    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, named(id, props))
+    super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, namedBy(id, props))
     this.#written = props
     markLab(this, this.#keeper())
   }
@@ -189,7 +189,11 @@ export class Workspace extends AuthoredObject {
       const unknown = [...new Set(texts)].filter((one) => !names.has(one))
       const elsewhere = [...given.map(placeOfImage), ...texts.flatMap((one) => placesElsewhere(one, names))]
       return [
-        ...unknown.map((image) => ({ id: 'UnknownImage' as const, ...item, message: unknownImage(image, names, `write VMDiskImage.fromName('${image}')`) })),
+        ...unknown.map((image) => ({
+          id: 'UnknownImage' as const,
+          ...item,
+          message: unknownImage(image, names, `write VMDiskImage.fromName('${image}')`),
+        })),
         ...[...new Set(elsewhere)]
           .filter((place) => place !== undefined)
           .map((message) => ({ id: 'ImageElsewhere' as const, ...item, message })),
@@ -302,15 +306,9 @@ function joined<Item>(field: string, written: readonly Item[] | undefined, added
   return { [field]: Array.isArray(written) ? [...written, ...added] : added }
 }
 
-/** Returns the props with the id as the name, if they have none. What is wrong with them is reported later. */
-function named(id: string, props: unknown): unknown {
-  if (typeof props !== 'object' || props === null || Array.isArray(props)) return props
-  const { metadata, ...rest } = props as WorkspaceProps
-  if (metadata !== undefined && (typeof metadata !== 'object' || metadata === null)) return props
-  return { ...rest, metadata: { name: id, ...metadata } }
-}
-
 /** Somebody may have taken it out, or a construct around it. */
 function isInTree(part: IConstruct): boolean {
-  return part.node.scopes.every((one) => one.node.scope === undefined || one.node.scope.node.tryFindChild(one.node.id) === one)
+  return part.node.scopes.every(
+    ({ node }) => node.scope === undefined || node.scope.node.tryFindChild(node.id) === node.scopes.at(-1),
+  )
 }
