@@ -40,7 +40,7 @@ class Story {
   }
 
   downloads(name: string): this {
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'VMDiskImage', name, uid: name, controller: true }]
+    const ownerReferences = [{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: name, controller: true }]
     return this.#download('ADDED', name, { ownerReferences })
   }
 
