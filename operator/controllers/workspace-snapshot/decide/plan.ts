@@ -20,7 +20,7 @@ import {
   snapshotSummary,
   type WorkspaceSnapshotSummary,
 } from './status.ts'
-import { mayWait, unfilledIn } from './unfilled-claims.ts'
+import { hasItsData, mayWait, unfilledIn } from './unfilled-claims.ts'
 
 /** What to do about one WorkspaceSnapshot, as printable data. The garbage collector deletes its snapshots with it. */
 export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -40,7 +40,9 @@ export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number
   const next = withRestore(world, plan, now)
   const { restore } = next.status
   const isHeld = metadata.finalizers?.includes(FINALIZER) === true
-  if (isHeld || restore === undefined || !mayWait(world, restore)) return next
+  // One that nothing waits for must be gone at once when it is deleted, also where no operator runs.
+  if (isHeld) return [before.restore, restore].every(hasItsData) ? { ...next, finalizer: 'lift' } : next
+  if (restore === undefined || !mayWait(world, restore)) return next
   // Nothing is switched to a claim before it is sure that its data stays.
   return { ...next, finalizer: 'add', applyIf: [], touch: [] }
 }

@@ -114,6 +114,16 @@ describe('a point in time that restored claims get their data from', () => {
     expect(walk.writes.at(-1)).toBe('release finalizer')
   })
 
+  it('is held no longer than until they have it, also while nobody deletes it', () => {
+    const walk = restored()
+    expect(walk.writes).not.toContain('lift finalizer')
+    start(walk)
+    walk.settle()
+    expect([walk.writes.at(-1), walk.snapshot.metadata.finalizers]).toEqual(['lift finalizer', []])
+    walk.settle()
+    expect(walk.writes.filter((one) => one === 'lift finalizer')).toHaveLength(1)
+  })
+
   it('is held before anything is switched to a claim that waits', () => {
     const walk = new SnapshotWalk()
     walk.settle()

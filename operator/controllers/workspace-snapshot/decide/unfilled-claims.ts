@@ -19,6 +19,11 @@ export function mayWait({ restore }: WorkspaceSnapshotWorld, stored: WorkspaceSn
   return isLate || members.some(({ name }) => restore.targets[name]?.kubevirt?.waitsForPod === true)
 }
 
+/** Reports whether what is written down of a restore, if any, has ended, and needs the point in time no more. */
+export function hasItsData(stored: WorkspaceSnapshotRestore | undefined): boolean {
+  return stored?.phase !== 'InProgress' && stored?.unfilled === undefined
+}
+
 /**
  * Returns which claims of a restore do not have their data. KubeVirt counts a machine as restored whose claims are not bound where the storage waits for a first
  * consumer, and so does the switch of the volumes. One that was seen stays in the record until it is bound.
