@@ -12,7 +12,7 @@ import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/summary.ts'
 import type { MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'
 import { isToBeCreated, membersNow, membersOfLab } from './members.ts'
-import { withRestore } from './restore.ts'
+import { ifAbsent, withRestore } from './restore.ts'
 import {
   notServedText,
   snapshotEventsBetween,
@@ -20,7 +20,7 @@ import {
   snapshotSummary,
   type WorkspaceSnapshotSummary,
 } from './status.ts'
-import { hasItsData, mayWait, unfilledIn } from './unfilled-claims.ts'
+import { hasItsData, heldBy, mayWait } from './unfilled-claims.ts'
 
 /** What to do about one WorkspaceSnapshot, as printable data. The garbage collector deletes its snapshots with it. */
 export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -56,8 +56,10 @@ function leaving(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotP
   const { restore, phase = 'Succeeded', members } = before
   const kept: WorkspaceSnapshotPlan = { ...NOTHING_TO_DO, status: before }
   if (metadata.finalizers?.includes(FINALIZER) !== true) return kept
-  const { waiting } = restore === undefined ? { waiting: [] } : unfilledIn(world, restore)
-  if (waiting.length === 0 || workspace === undefined || namespaceTerminating) return { ...kept, finalizer: 'release' }
+  const released: WorkspaceSnapshotPlan = { ...kept, finalizer: 'release' }
+  if (restore === undefined || workspace === undefined || namespaceTerminating) return released
+  const waiting = heldBy(world, restore)
+  if (waiting.length === 0) return ifAbsent(world, released, restore.unfilled ?? [])
   const claims = firstFew(waiting, SHOWN_MAX)
   const message = `it is kept although somebody has deleted it, since restored claims get their data from it only when something first uses them, and have none yet: PersistentVolumeClaims ${claims}; start Workspace ${workspace.name}, and each machine of it once, and it is gone; if nobody needs that data, delete these claims`
   const told = planOf(world, { phase, reason: 'DeletionBlocked', message }, members, now)

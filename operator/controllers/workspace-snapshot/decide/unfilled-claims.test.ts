@@ -84,7 +84,7 @@ describe('a restore whose claims wait for their first consumer', () => {
     expect(restoreOf(walk).phase).toBe('Failed')
   })
 
-  it('stays in the status when another one is refused, and its volumes when the machines alone are restored again', () => {
+  it('stays in the status when another one is refused, and all of it when the machines alone are restored again, until they are', () => {
     const walk = restored()
     const loot = walk.claimOf('loot')
     walk.see({ isLabOff: false })
@@ -95,7 +95,53 @@ describe('a restore whose claims wait for their first consumer', () => {
     walk.see({ isLabOff: true })
     walk.ask('wednesday')
     walk.settle()
-    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['InProgress', [loot]])
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['InProgress', [DISK, loot].toSorted()])
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.sayOfRestore(name, { isComplete: true, claim: `again-${name}` })
+      if (name === 'victim') walk.seeMachine(name, { lastRestore: `${restore}-uid` })
+    }
+    walk.settle()
+    // KubeVirt's machine is seen later than its request: it still seems to have the disk that was replaced.
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['WaitForFirstConsumer', [loot]])
+  })
+
+  it('stays in the status of another one that fails', () => {
+    const walk = restored({ isScoped: true })
+    walk.ask('tuesday')
+    walk.settle()
+    walk.sayOfRestore('attacker', { hasFailed: true, text: 'no space' })
+    walk.sayOfRestore('victim', { isComplete: true })
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [DISK]])
+    expect(walk.snapshot.metadata.finalizers).toHaveLength(1)
+  })
+
+  it('is not taken for gone by another one that replaces it', () => {
+    const walk = restored({ isScoped: true })
+    walk.ask('tuesday')
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Succeeded', undefined])
+  })
+
+  it('has failed when one is gone before the others are restored, which is looked up', () => {
+    const walk = restored()
+    walk.ask('tuesday')
+    walk.settle()
+    const loot = walk.writes.flatMap((one) => (one.startsWith('adopt ') ? [one.slice('adopt '.length)] : []))
+    walk.see({ claims: {} })
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    const { status, onlyIf = [] } = walk.plan()
+    expect(status.restore?.phase).toBe('Failed')
+    expect(onlyIf).toMatchObject([{ absent: loot.map((name) => ({ name })) }])
   })
 })
 
@@ -157,6 +203,41 @@ describe('a point in time that restored claims get their data from', () => {
     change(walk)
     walk.settle()
     expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is not held for a claim that was lost, however the machine still names it', () => {
+    const walk = restored()
+    seeClaim(walk, DISK, undefined)
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [walk.claimOf('loot')]])
+    walk.delete()
+    walk.sayOfClaim('loot', { phase: 'Bound', waitsForPod: false })
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it.each([
+    ['that had its data, and was lost then', (walk: SnapshotWalk) => seeClaim(walk, DISK, 'Lost')],
+    [
+      'of a new disk of a restored machine',
+      (walk: SnapshotWalk) => {
+        start(walk)
+        walk.seeMachine('attacker', { unbound: ['another'] })
+      },
+    ],
+  ])('is not held for a claim %s', (_what, change) => {
+    const walk = restored({ isScoped: true })
+    walk.delete()
+    change(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is let go only when the API server has none of the claims that are not seen', () => {
+    const walk = restored({ isScoped: true })
+    walk.delete()
+    walk.see({ claims: {} })
+    expect(walk.plan().onlyIf).toMatchObject([{ absent: [{ name: DISK }] }])
   })
 
   it('is not held while it restores nothing that waits', () => {
