@@ -198,7 +198,10 @@ export class PlanWriter<P extends KubeObject> {
     this.#options.log.debug(facts, `plan for a ${this.#options.type.kind}`)
   }
 
-  #finalizerChange({ metadata }: P, plan: ObjectPlan): Pick<Changes, 'addFinalizer' | 'liftFinalizer' | 'releaseFinalizer'> | undefined {
+  #finalizerChange(
+    { metadata }: P,
+    plan: ObjectPlan,
+  ): Pick<Changes, 'addFinalizer' | 'liftFinalizer' | 'releaseFinalizer'> | undefined {
     const { finalizer } = this.#options
     if (finalizer === undefined) return undefined
     if (plan.finalizer === 'add') return { addFinalizer: finalizer }

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { API_KINDS } from '@open-terrain/constructs/platform'
 import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { API_KINDS } from '@open-terrain/constructs/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 
@@ -60,6 +60,8 @@ describe('examples/release.sh, and the manual', () => {
     const commands = [...manual.matchAll(/kubectl delete (\S+,\S+) --all/g)].map(([, list]) => list ?? '')
     expect(commands).toHaveLength(2)
     for (const list of commands)
-      expect([...list.split(','), 'workspaces.pelotech.ot'].toSorted()).toEqual(plurals.map((one) => `${one}.pelotech.ot`))
+      expect([...list.split(','), 'workspaces.pelotech.ot'].toSorted()).toEqual(
+        plurals.map((one) => `${one}.pelotech.ot`),
+      )
   })
 })

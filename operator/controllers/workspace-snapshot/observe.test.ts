@@ -128,6 +128,9 @@ describe('what a restore is decided from', () => {
       undefined,
       'uid-c',
     ])
+    const other = of('uid-a', time)
+    const leaving = { ...other, metadata: { ...other.metadata, deletionTimestamp: time } }
+    expect([other, leaving].map((one) => restoreIn({ others: [one] }).other)).toEqual(['uid-a', undefined])
   })
 
   it('says which claim a volume has, as the workspace has it: an older annotation yields to a claim that it has had since', () => {

@@ -77,7 +77,8 @@ function restoreOfLab(
   const { snapshots, reflectors } = caches
   const others = snapshots
     .find(BY_NAMESPACE, namespace)
-    .filter(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
+    // The restore of one that is being deleted does not go on.
+    .filter((one) => one.metadata.uid !== uid && !isTerminating(one) && one.status.restore?.phase === 'InProgress')
   const earlier = others.find((one) => compareTexts(beginningOf(one), beginningOf(snapshot)) < 0)
   return {
     isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),

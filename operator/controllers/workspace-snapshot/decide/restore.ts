@@ -2,10 +2,12 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   memberRestoreName,
   type RestoredMember,
+  type RestoredVolumeState,
   renderMemberRestore,
   SNAPSHOT_MESSAGE_MAX,
   shortHash,
   UNFILLED_MAX,
+  workspace as WORKSPACE,
   type WorkspaceSnapshotReason,
   type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
@@ -76,6 +78,56 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
   return { ...told, remove: [...told.remove, ...left] }
 }
 
+/**
+ * Ends the restore of a point in time that is being deleted: what it has asked for and is not done is taken back. Claims of machines stay, as always.
+ * @param plan that has the status as it is
+ */
+export function windUp(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
+  const { restore: before } = plan.status
+  // What has been restored after all may be seen later.
+  const isOver = before?.phase === 'Failed'
+  const told =
+    before?.phase === 'InProgress' ? broken(world, plan, before, now) : isOver ? corrected(world, plan, now) : plan
+  const { restore } = told.status
+  return { ...told, remove: [...told.remove, ...removalsOf(world, restore), ...volumesLeft(world, restore)] }
+}
+
+/** Returns the VirtualMachineRestores of a restore that exist, or that KubeVirt is at work on. */
+export function requestsOf({ restore }: WorkspaceSnapshotWorld, { members = [] }: Restore): string[] {
+  return members.flatMap(({ name, restore: request }) => {
+    const isAtWork = restore.targets[name]?.kubevirt?.restoreInProgress === request
+    return restore.found[request]?.isOurs === true || isAtWork ? [request] : []
+  })
+}
+
+const DELETED = 'the WorkspaceSnapshot was deleted during the restore'
+
+function broken(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now: number): Plan {
+  const { found, lab } = world.restore
+  const volumes = (before.volumes ?? []).map((one): RestoredVolumeState => {
+    if (one.phase === 'Succeeded' || one.phase === 'Failed') return one
+    const { name, claim } = one
+    const isSwitched = lab?.claims.get(name)?.claim === claim
+    return { name, claim, ...(isSwitched ? { phase: 'Succeeded' } : failed(DELETED)) }
+  })
+  const members = (before.members ?? []).map((one): RestoredMember => {
+    if (one.phase === 'Succeeded' || one.phase === 'Failed') return one
+    const { name, restore } = one
+    const request = found[restore]
+    const isDone = request?.isOurs === true && request.isComplete
+    const ended = isDone ? stateOfRestore(world, one, request) : failed(DELETED)
+    return restoredMember(world, one) ?? { name, restore, ...ended }
+  })
+  const areThere = volumes.every(({ phase }) => phase === 'Succeeded')
+  const stored = withVolumes(before, { volumes, areThere }, now)
+  const unfilled = unfilledIn(world, { ...stored, members }, { isReplacing: true })
+  const next = restoreNow(stored, members, unfilled, now)
+  const told = ifAbsent(world, recorded(plan, { restore: next }, [endNote(next)]), unfilled.gone)
+  if (areThere || lab === undefined) return told
+  // The volumes may have been switched just now.
+  return { ...told, onlyIf: [...(told.onlyIf ?? []), unchanged(WORKSPACE, lab.object)] }
+}
+
 /** That KubeVirt has restored a machine may be seen later than that its request has failed or is gone, and what is said of the machine must be so. */
 function corrected(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
   const { restore } = plan.status
@@ -97,7 +149,7 @@ function withFilled(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, 
     // What has failed, has failed for good.
     const left = waiting.filter((claim) => unfilled.includes(claim))
     const restore = { ...stored, ...(left.length > 0 && { unfilled: left }) }
-    return isSame(left, unfilled) ? plan : recorded(plan, { restore }, [])
+    return isSame(left, unfilled) ? plan : ifAbsent(world, recorded(plan, { restore }, []), gone)
   }
   if (isSame(waiting, unfilled)) return plan
   const next = restoreNow(stored, stored.members ?? [], { waiting, gone }, now)
@@ -106,7 +158,11 @@ function withFilled(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, 
 }
 
 /** The cache may not have a claim yet, or no more. */
-export function ifAbsent<P extends ObjectPlan>({ restore, snapshot }: WorkspaceSnapshotWorld, plan: P, gone: readonly string[]): P {
+export function ifAbsent<P extends ObjectPlan>(
+  { restore, snapshot }: WorkspaceSnapshotWorld,
+  plan: P,
+  gone: readonly string[],
+): P {
   const { namespace = '' } = snapshot.metadata
   const missing = gone.filter((claim) => restore.claims[claim] === undefined)
   const absent = missing.map((name) => ({ type: PERSISTENT_VOLUME_CLAIM, namespace, name }))
@@ -379,7 +435,11 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, n
   return restore.phase === 'InProgress' ? next : ifAbsent(world, next, unfilled.gone)
 }
 
-function withVolumes(before: Restore, { volumes, areThere }: VolumesNow, now: number): Restore {
+function withVolumes(
+  before: Restore,
+  { volumes, areThere }: Pick<VolumesNow, 'volumes' | 'areThere'>,
+  now: number,
+): Restore {
   if (volumes.length === 0) return before
   const switchTime = before.switchTime ?? (areThere ? toTime(now) : undefined)
   return { ...before, volumes: [...volumes], ...(switchTime !== undefined && { switchTime }) }

@@ -6,10 +6,7 @@ const DISK = 'restore-attacker'
 
 /** One whose storage copies data for the first consumer, and that is restored: one machine has a claim that waits, and so has the volume. */
 function restored({ isScoped = false } = {}): SnapshotWalk {
-  const walk = new SnapshotWalk()
-  walk.settle()
-  for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
-  walk.settle()
+  const walk = pointOf()
   if (isScoped) walk.ask('monday')
   else walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
   walk.settle()
@@ -40,6 +37,14 @@ function start(walk: SnapshotWalk): void {
 }
 
 const restoreOf = ({ status }: SnapshotWalk) => status.restore ?? { phase: 'none', message: '', unfilled: undefined }
+
+function pointOf(): SnapshotWalk {
+  const walk = new SnapshotWalk()
+  walk.settle()
+  for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
+  walk.settle()
+  return walk
+}
 
 describe('a restore whose claims wait for their first consumer', () => {
   it('does not say that it has succeeded before they are bound', () => {
@@ -238,6 +243,50 @@ describe('a point in time that restored claims get their data from', () => {
     walk.delete()
     walk.see({ claims: {} })
     expect(walk.plan().onlyIf).toMatchObject([{ absent: [{ name: DISK }] }])
+  })
+
+  it('ends its restore when it is deleted, takes back what is not done, and is gone then', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    const asked = [...walk.restores]
+    walk.delete()
+    walk.step()
+    expect(walk.restored).toBe('Failed, attacker Failed, victim Failed')
+    expect(restoreOf(walk).message).toContain('the WorkspaceSnapshot was deleted during the restore')
+    walk.settle()
+    expect([walk.removed, walk.writes.at(-1)]).toEqual([asked, 'release finalizer'])
+  })
+
+  it('stays when KubeVirt has given a machine its claims all the same', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    walk.delete()
+    walk.step()
+    const [request] = walk.restores
+    walk.seeMachine('attacker', { lastRestore: `${request}-uid`, unbound: [DISK], restoreInProgress: '' })
+    seeClaim(walk, DISK, 'Pending')
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [DISK]])
+    expect([walk.line, walk.writes.includes('release finalizer')]).toEqual(['Succeeded DeletionBlocked', false])
+    start(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('deletes the claims of volumes that are not switched yet, unless they are just being switched', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
+    walk.settle()
+    const loot = walk.claimOf('loot')
+    walk.delete()
+    expect(walk.plan().onlyIf).toMatchObject([{ unchanged: { name: 'lab' } }])
+    walk.settle()
+    expect([walk.removed, walk.writes.at(-1)]).toEqual([[loot], 'release finalizer'])
   })
 
   it('is not held while it restores nothing that waits', () => {

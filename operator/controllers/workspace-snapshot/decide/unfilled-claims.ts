@@ -77,7 +77,10 @@ function claimsOfMachines({ restore }: WorkspaceSnapshotWorld, { members = [] }:
 }
 
 /** KubeVirt's machine may be seen to be restored later than its request is seen to be complete. */
-function usedClaims({ restore }: WorkspaceSnapshotWorld, { phase, members = [] }: WorkspaceSnapshotRestore): Set<string> {
+function usedClaims(
+  { restore }: WorkspaceSnapshotWorld,
+  { phase, members = [] }: WorkspaceSnapshotRestore,
+): Set<string> {
   const isOutdated = (name: string, kubevirt: Machine) =>
     phase === 'InProgress' &&
     members.some((one) => one.name === name && one.phase === 'Succeeded' && !isRestoredBy(kubevirt, one.restore))
