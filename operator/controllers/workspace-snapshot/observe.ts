@@ -37,6 +37,13 @@ import type {
   WorkspaceSnapshotWorld,
 } from './world.ts'
 
+/** Reports whether the caches have what a plan needs. Of one that is deleted with its namespace, that is all there is to know. */
+export function isKnownEnough(snapshot: WorkspaceSnapshotView, caches: WorkspaceSnapshotCaches): boolean {
+  const { namespace = '' } = snapshot.metadata
+  const goesWithLab = isTerminating(snapshot) && isTerminating(caches.cluster.namespaces.get(namespace))
+  return goesWithLab || caches.isCompleteFor(snapshot)
+}
+
 /** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
 export function observeWorkspaceSnapshot(
   snapshot: WorkspaceSnapshotView,

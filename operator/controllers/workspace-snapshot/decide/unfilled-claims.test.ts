@@ -150,6 +150,24 @@ describe('a restore whose claims wait for their first consumer', () => {
   })
 })
 
+describe('a restore whose end is refused, such as by CRDs that do not know its phase', () => {
+  it('is held, and ends when it is accepted', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: name === 'attacker' ? [DISK] : [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    walk.world = { ...walk.world, refusal: 'status.restore.phase: Unsupported value: "WaitForFirstConsumer"' }
+    const { finalizer, status } = walk.plan()
+    expect([finalizer, status.restore?.phase]).toEqual(['keep', 'WaitForFirstConsumer'])
+    walk.delete()
+    expect(walk.plan().finalizer).toBe('keep')
+  })
+})
+
 describe('a point in time that restored claims get their data from', () => {
   it('is held, and deleted only when they have it, which is told once', () => {
     const walk = restored()
