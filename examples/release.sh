@@ -17,7 +17,7 @@ has_crd() {
 release() {
   has_crd "$1" || return 0
   # In each line: namespace (- for none), name, and the finalizers that are not the operator's, as a list in JSON.
-  held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}') || {
+  held=$(kubectl get "$1.pelotech.ot" -A -o go-template='{{range .items}}{{if .metadata.deletionTimestamp}}{{or .metadata.namespace "-"}} {{.metadata.name}} [{{range .metadata.finalizers}}{{if not (eq . "pelotech.ot/disk-image" "pelotech.ot/virtual-machine" "pelotech.ot/workspace" "pelotech.ot/workspace-snapshot")}}"{{.}}",{{end}}{{end}}]{{"\n"}}{{end}}{{end}}') || {
     # The CRD may have been deleted in the meantime.
     if has_crd "$1"; then return 1; fi
     return 0
@@ -41,7 +41,7 @@ left_behind() {
 
 seconds=0
 while :; do
-  for kind in workspaces virtualmachines vmdiskimages datasyncs; do release "$kind"; done
+  for kind in workspaces virtualmachines vmdiskimages datasyncs workspacesnapshots; do release "$kind"; done
   left=$(left_behind)
   [ -n "$left" ] || break
   if [ "$seconds" -ge 120 ]; then

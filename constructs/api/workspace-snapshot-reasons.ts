@@ -86,9 +86,9 @@ export const WORKSPACE_SNAPSHOT_REASON_HELP = {
   /** Somebody deletes what a restored claim needs. */
   DeletionBlocked: {
     meaning:
-      'Somebody has deleted the WorkspaceSnapshot while restored claims have not got their data from it. It stays until they have, and is then gone.',
+      'Somebody has deleted the WorkspaceSnapshot while restored claims have not got their data from it, or while KubeVirt restores a machine from it. It stays until they have, or KubeVirt has ended, and is then gone.',
     remedy:
-      'Switch the workspace on, and start every machine once. If nobody needs that data, delete the claims that the message names.',
+      'Switch the workspace on, and start every machine once. If nobody needs that data, delete the claims that the message names. Where it names VirtualMachineRestores that last, see what these say.',
   },
   /** Event: a restore was not begun. */
   RestoreRefused: {

@@ -16,6 +16,9 @@ export interface Changes {
   readonly children: readonly Child[]
   readonly touches?: readonly Touched[]
   readonly removals: readonly ChildRemoval[]
+  /** Of an object that stays. */
+  readonly liftFinalizer?: string
+  /** Of an object that is being deleted, and gone with it. */
   readonly releaseFinalizer?: string
 }
 
@@ -97,16 +100,19 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   for (const touched of changes.touches ?? []) await each(() => touch(touched, context))
   for (const removal of changes.removals) await each(() => remove(removal, context))
   if (late.length > 0) throw late[0]
-  if (changes.releaseFinalizer !== undefined) {
-    const left = (finalizers: readonly string[]) => finalizers.filter((one) => one !== changes.releaseFinalizer)
-    await patchFinalizers(current, left, context)
-  }
+  if (changes.liftFinalizer !== undefined) written(await withoutFinalizer(current, changes.liftFinalizer, context))
+  // The answer may be of an object that is gone: no cache may have it.
+  if (changes.releaseFinalizer !== undefined) await withoutFinalizer(current, changes.releaseFinalizer, context)
 }
 
 /** Returns the body that writes a status. What a cache has noted beside an object is no field of it. */
 export function withStatus(object: KubeObject, status: object): KubeObject {
   const { apiVersion, kind, metadata, spec } = object as KubeObject & { readonly spec?: unknown }
   return { apiVersion, kind, metadata, ...(spec !== undefined && { spec }), status } as KubeObject
+}
+
+async function withoutFinalizer(object: KubeObject, finalizer: string, context: ApplyContext): Promise<KubeObject> {
+  return await patchFinalizers(object, (finalizers) => finalizers.filter((one) => one !== finalizer), context)
 }
 
 /** A patch replaces the list. A cached list of the maximum length may be truncated, so the live list is read first. */

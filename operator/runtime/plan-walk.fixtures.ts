@@ -1,7 +1,7 @@
 import type { Policy } from '@open-terrain/constructs/operator'
 import { toTime } from '../base/time.ts'
 import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
-import type { ObjectPlan } from './plan.ts'
+import type { FinalizerChange, ObjectPlan } from './plan.ts'
 import { expectShown } from './plan-laws.fixtures.ts'
 import type { Requeue } from './requeue.ts'
 import { reasonOf } from './summary.ts'
@@ -135,7 +135,7 @@ export abstract class PlanWalk<
   }
 
   /** Returns the metadata after the finalizer action of the plan; undefined if nothing changes. */
-  protected finalized(metadata: ObjectMeta, change: 'add' | 'release' | 'keep'): ObjectMeta | undefined {
+  protected finalized(metadata: ObjectMeta, change: FinalizerChange): ObjectMeta | undefined {
     const { finalizers = [] } = metadata
     if (change === 'add') {
       this.log.push('finalizer')

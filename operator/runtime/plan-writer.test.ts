@@ -328,6 +328,19 @@ describe('our finalizer', () => {
   })
 })
 
+describe('our finalizer on an object that stays', () => {
+  it('is lifted, and the object is not taken for gone: it gets it again, and another write', async () => {
+    const primary = anObject('DataVolume', 'a', { uid: 'a', finalizers: ['theirs', 'ours'] })
+    expect(await write(primary, { finalizer: 'lift' })).toEqual(['patch DataVolume n/a'])
+    const lifted = client.peek<KubeObject>('DataVolume', 'n/a') ?? primary
+    expect(lifted.metadata.finalizers).toEqual(['theirs'])
+    expect(log.lines.filter(({ level }) => level !== 'debug')).toEqual([])
+    expect(cached.get('DataVolume n/a')?.metadata.finalizers).toEqual(['theirs'])
+    expect(await write(lifted, { finalizer: 'lift' })).toEqual([])
+    expect(await write(lifted, { finalizer: 'add' })).toEqual(['patch DataVolume n/a'])
+  })
+})
+
 describe('an object that is gone', () => {
   it('needs nothing any more', async () => {
     const primary = anObject('DataVolume', 'a', { uid: 'a' })

@@ -198,12 +198,15 @@ export class PlanWriter<P extends KubeObject> {
     this.#options.log.debug(facts, `plan for a ${this.#options.type.kind}`)
   }
 
-  #finalizerChange({ metadata }: P, plan: ObjectPlan): Pick<Changes, 'addFinalizer' | 'releaseFinalizer'> | undefined {
+  #finalizerChange(
+    { metadata }: P,
+    plan: ObjectPlan,
+  ): Pick<Changes, 'addFinalizer' | 'liftFinalizer' | 'releaseFinalizer'> | undefined {
     const { finalizer } = this.#options
     if (finalizer === undefined) return undefined
     if (plan.finalizer === 'add') return { addFinalizer: finalizer }
-    const isReleased = plan.finalizer === 'release' && metadata.finalizers?.includes(finalizer)
-    return isReleased ? { releaseFinalizer: finalizer } : undefined
+    if (plan.finalizer === 'keep' || metadata.finalizers?.includes(finalizer) !== true) return undefined
+    return plan.finalizer === 'lift' ? { liftFinalizer: finalizer } : { releaseFinalizer: finalizer }
   }
 
   /** Matches kind and group, because KubeVirt has a VirtualMachine too. */

@@ -6,7 +6,8 @@ import type { Requeue } from './requeue.ts'
 /** What to do about one object, as printable data, in this order: status, finalizer, children, annotations, removals, release of the finalizer. */
 export interface ObjectPlan {
   readonly status: object
-  readonly finalizer: 'add' | 'keep' | 'release'
+  /** `lift` takes it off an object that stays, `release` lets go of one that is being deleted. */
+  readonly finalizer: FinalizerChange
   readonly apply: readonly KubeObject[]
   /** More children, each written only if all its preconditions hold. Nothing else in the plan waits for these. */
   readonly applyIf?: readonly { readonly wanted: KubeObject; readonly onlyIf: readonly Precondition[] }[]
@@ -17,6 +18,9 @@ export interface ObjectPlan {
   /** If one of these does not hold, nothing of the plan is executed. */
   readonly onlyIf?: readonly Precondition[]
 }
+
+/** What becomes of the operator's finalizer on the object itself. */
+export type FinalizerChange = 'add' | 'keep' | 'lift' | 'release'
 
 /** The rest of a plan, besides the status, if there is nothing to do. */
 export const NOTHING_TO_DO = { finalizer: 'keep', apply: [], remove: [], events: [] } as const

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { FINALIZERS } from '@open-terrain/constructs/operator'
+import { API_KINDS } from '@open-terrain/constructs/platform'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 
@@ -39,5 +41,27 @@ describe('examples/release.sh, when the kind of what it is to let go of cannot b
 
   it('fails where the CRD is still there', async () => {
     await expect(release('broken')).rejects.toThrow("doesn't have a resource type")
+  })
+})
+
+describe('examples/release.sh, and the manual', () => {
+  const plurals = API_KINDS.map(({ plural }) => plural).toSorted()
+
+  it('know all kinds and all finalizers of the operator', async () => {
+    const script = await readFile(join(EXAMPLES, 'release.sh'), 'utf8')
+    const kinds = /for kind in ([^;]*);/.exec(script)?.[1]?.split(' ') ?? []
+    expect(kinds.toSorted()).toEqual(plurals)
+    const finalizers = [...script.matchAll(/"(pelotech\.ot\/[a-z-]+)"/g)].map(([, one]) => one ?? '')
+    expect(finalizers.toSorted()).toEqual(Object.values(FINALIZERS).toSorted())
+  })
+
+  it('delete all kinds where everything is removed', async () => {
+    const manual = await readFile(join(EXAMPLES, '../docs/installation.md'), 'utf8')
+    const commands = [...manual.matchAll(/kubectl delete (\S+,\S+) --all/g)].map(([, list]) => list ?? '')
+    expect(commands).toHaveLength(2)
+    for (const list of commands)
+      expect([...list.split(','), 'workspaces.pelotech.ot'].toSorted()).toEqual(
+        plurals.map((one) => `${one}.pelotech.ot`),
+      )
   })
 })

@@ -25,7 +25,7 @@ import type { WorkQueue } from '../../runtime/work-queue.ts'
 import { type LabWorkspace, WORKSPACE_SNAPSHOT, type WorkspaceSnapshotCaches } from './caches.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
-import { observeWorkspaceSnapshot } from './observe.ts'
+import { isKnownEnough, observeWorkspaceSnapshot } from './observe.ts'
 import type { WorkspaceSnapshotView } from './world.ts'
 
 type Options = Services & {
@@ -65,7 +65,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       quietReasons: quietReasons(WORKSPACE_SNAPSHOT_REASON_HELP),
       states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
       plan: (snapshot) => {
-        if (!caches.isCompleteFor(snapshot)) return undefined
+        if (!isKnownEnough(snapshot, caches)) return undefined
         const refusal = refusals.of(snapshot.metadata.uid ?? '')
         const world = observeWorkspaceSnapshot(snapshot, caches, policy(), { refusal, serverNow: serverNow() })
         return planWorkspaceSnapshot(world, clock.now())

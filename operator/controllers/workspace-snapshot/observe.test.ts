@@ -15,7 +15,7 @@ import {
   type LabWorkspace,
   WorkspaceSnapshotCaches,
 } from './caches.ts'
-import { observeWorkspaceSnapshot } from './observe.ts'
+import { isKnownEnough, observeWorkspaceSnapshot } from './observe.ts'
 import type { WorkspaceSnapshotView } from './world.ts'
 
 const LAB = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', metadata: { name: 'lab', uid: 'uid-lab' } }
@@ -64,7 +64,12 @@ interface Seen {
 }
 
 /** What a restore is decided from, in a lab of one machine. */
-function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM], point = POINT, others = [] }: Seen = {}) {
+function restoreIn({ point = POINT, ...seen }: Seen = {}) {
+  return observeWorkspaceSnapshot(point, cachesWith(seen), { workspaceSnapshotLimit: 3 }).restore
+}
+
+/** No kind has been listed. */
+function cachesWith({ workspace, vm, kubevirt, claims = [CLAIM], others = [] }: Omit<Seen, 'point'>) {
   const client = new ScriptedClient()
   const { clock } = client
   const reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
@@ -82,7 +87,7 @@ function restoreIn({ workspace, vm, kubevirt, claims = [CLAIM], point = POINT, o
   for (const claim of claims) cluster.claims.put(viewClaim(claim))
   const caches = new WorkspaceSnapshotCaches(reflectors, stores, cluster)
   for (const one of others) caches.snapshots.put(one)
-  return observeWorkspaceSnapshot(point, caches, { workspaceSnapshotLimit: 3 }).restore
+  return caches
 }
 
 const OFF = { powerState: 'Halted' }
@@ -98,6 +103,18 @@ const REPLACING = {
   message: 'it waits',
   lastTransitionTime: '2026-01-31T12:00:00Z',
 } as const
+
+describe('a point in time', () => {
+  it('is planned before KubeVirt is looked at only if it goes with its namespace', () => {
+    const time = '2026-01-31T11:00:00Z'
+    const caches = cachesWith({})
+    const leaving = { ...POINT, metadata: { ...POINT.metadata, deletionTimestamp: time } }
+    expect([POINT, leaving].map((one) => isKnownEnough(one, caches))).toEqual([false, false])
+    const metadata = { name: 'lab', uid: 'uid-namespace', deletionTimestamp: time }
+    caches.cluster.namespaces.put({ apiVersion: 'v1', kind: 'Namespace', metadata })
+    expect([POINT, leaving].map((one) => isKnownEnough(one, caches))).toEqual([false, true])
+  })
+})
 
 describe('what a restore is decided from', () => {
   it.each<[string, Partial<LabWorkspace>, isLabOff: boolean]>([
@@ -128,6 +145,9 @@ describe('what a restore is decided from', () => {
       undefined,
       'uid-c',
     ])
+    const other = of('uid-a', time)
+    const leaving = { ...other, metadata: { ...other.metadata, deletionTimestamp: time } }
+    expect([other, leaving].map((one) => restoreIn({ others: [one] }).other)).toEqual(['uid-a', undefined])
   })
 
   it('says which claim a volume has, as the workspace has it: an older annotation yields to a claim that it has had since', () => {

@@ -37,6 +37,13 @@ import type {
   WorkspaceSnapshotWorld,
 } from './world.ts'
 
+/** Reports whether the caches have what a plan needs. Of one that is deleted with its namespace, that is all there is to know. */
+export function isKnownEnough(snapshot: WorkspaceSnapshotView, caches: WorkspaceSnapshotCaches): boolean {
+  const { namespace = '' } = snapshot.metadata
+  const goesWithLab = isTerminating(snapshot) && isTerminating(caches.cluster.namespaces.get(namespace))
+  return goesWithLab || caches.isCompleteFor(snapshot)
+}
+
 /** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
 export function observeWorkspaceSnapshot(
   snapshot: WorkspaceSnapshotView,
@@ -77,7 +84,8 @@ function restoreOfLab(
   const { snapshots, reflectors } = caches
   const others = snapshots
     .find(BY_NAMESPACE, namespace)
-    .filter(({ metadata, status }) => metadata.uid !== uid && status.restore?.phase === 'InProgress')
+    // The restore of one that is being deleted does not go on.
+    .filter((one) => one.metadata.uid !== uid && !isTerminating(one) && one.status.restore?.phase === 'InProgress')
   const earlier = others.find((one) => compareTexts(beginningOf(one), beginningOf(snapshot)) < 0)
   return {
     isServed: reflectors.isInstalled(VIRTUAL_MACHINE_RESTORE),

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, type WorkspaceSnapshotSpecInput } from '@open-terrain/constructs'
 import { FINALIZERS, parseWorkspaceSnapshotSpec, volumeClaimsIn } from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import type { Touch } from '../../runtime/plan.ts'
+import type { FinalizerChange, Touch } from '../../runtime/plan.ts'
 import { expectShown } from '../../runtime/plan-laws.fixtures.ts'
 import { planWorkspaceSnapshot, type WorkspaceSnapshotPlan } from './decide/plan.ts'
 import { snapshotThrottleOf } from './decide/status.ts'
@@ -137,7 +137,7 @@ export class SnapshotWalk {
     return work.length
   }
 
-  #hold(finalizer: 'add' | 'release'): void {
+  #hold(finalizer: FinalizerChange): void {
     this.writes.push(`${finalizer} finalizer`)
     const { metadata } = this.snapshot
     const finalizers = finalizer === 'add' ? [FINALIZERS.workspaceSnapshot] : []

@@ -3,6 +3,7 @@ import {
   problemsText,
   renderMemberSnapshot,
   type WorkspaceSnapshotMember,
+  type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
@@ -12,7 +13,7 @@ import { NOTHING_TO_DO, type ObjectPlan } from '../../../runtime/plan.ts'
 import { withRefusal } from '../../../runtime/summary.ts'
 import type { MemberOfLab, WorkspaceSnapshotWorld } from '../world.ts'
 import { isToBeCreated, membersNow, membersOfLab } from './members.ts'
-import { withRestore } from './restore.ts'
+import { ifAbsent, requestsOf, windUp, withRestore } from './restore.ts'
 import {
   notServedText,
   snapshotEventsBetween,
@@ -20,7 +21,7 @@ import {
   snapshotSummary,
   type WorkspaceSnapshotSummary,
 } from './status.ts'
-import { mayWait, unfilledIn } from './unfilled-claims.ts'
+import { hasItsData, heldBy, mayWait } from './unfilled-claims.ts'
 
 /** What to do about one WorkspaceSnapshot, as printable data. The garbage collector deletes its snapshots with it. */
 export type WorkspaceSnapshotPlan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -40,7 +41,9 @@ export function planWorkspaceSnapshot(world: WorkspaceSnapshotWorld, now: number
   const next = withRestore(world, plan, now)
   const { restore } = next.status
   const isHeld = metadata.finalizers?.includes(FINALIZER) === true
-  if (isHeld || restore === undefined || !mayWait(world, restore)) return next
+  // One that nothing waits for must be gone at once when it is deleted, also where no operator runs.
+  if (isHeld) return [before.restore, restore].every(hasItsData) ? { ...next, finalizer: 'lift' } : next
+  if (restore === undefined || !mayWait(world, restore)) return next
   // Nothing is switched to a claim before it is sure that its data stays.
   return { ...next, finalizer: 'add', applyIf: [], touch: [] }
 }
@@ -51,15 +54,29 @@ const FINALIZER = FINALIZERS.workspaceSnapshot
 function leaving(world: WorkspaceSnapshotWorld, now: number): WorkspaceSnapshotPlan {
   const { snapshot, workspace, namespaceTerminating } = world
   const { status: before, metadata } = snapshot
-  const { restore, phase = 'Succeeded', members } = before
   const kept: WorkspaceSnapshotPlan = { ...NOTHING_TO_DO, status: before }
   if (metadata.finalizers?.includes(FINALIZER) !== true) return kept
-  const { waiting } = restore === undefined ? { waiting: [] } : unfilledIn(world, restore)
-  if (waiting.length === 0 || workspace === undefined || namespaceTerminating) return { ...kept, finalizer: 'release' }
-  const claims = firstFew(waiting, SHOWN_MAX)
-  const message = `it is kept although somebody has deleted it, since restored claims get their data from it only when something first uses them, and have none yet: PersistentVolumeClaims ${claims}; start Workspace ${workspace.name}, and each machine of it once, and it is gone; if nobody needs that data, delete these claims`
+  const released: WorkspaceSnapshotPlan = { ...kept, finalizer: 'release' }
+  if (before.restore === undefined || workspace === undefined || namespaceTerminating) return released
+  const ended = windUp(world, kept, now)
+  const { restore = before.restore } = ended.status
+  const why = whyHeld(world, restore, workspace.name)
+  // What is taken back is written down first.
+  if (why === undefined) return restore === before.restore ? ifAbsent(world, released, restore.unfilled ?? []) : ended
+  const { phase = 'Succeeded', members } = before
+  const message = `it is kept although somebody has deleted it, ${why}`
   const told = planOf(world, { phase, reason: 'DeletionBlocked', message }, members, now)
-  return { ...told, status: { ...before, ...told.status } }
+  return { ...ended, status: { ...ended.status, ...told.status }, events: [...told.events, ...ended.events] }
+}
+
+/** Returns what a point in time that is being deleted waits for, and what to do about it; undefined if it waits for nothing. */
+function whyHeld(world: WorkspaceSnapshotWorld, restore: WorkspaceSnapshotRestore, lab: string): string | undefined {
+  const waiting = heldBy(world, restore)
+  if (waiting.length > 0)
+    return `since restored claims get their data from it only when something first uses them, and have none yet: PersistentVolumeClaims ${firstFew(waiting, SHOWN_MAX)}; start Workspace ${lab}, and each machine of it once, and it is gone; if nobody needs that data, delete these claims`
+  const requests = requestsOf(world, restore)
+  if (requests.length === 0) return undefined
+  return `until KubeVirt has ended its restore, which may have given a machine such claims: VirtualMachineRestores ${firstFew(requests, SHOWN_MAX)}; if that lasts, see what these say`
 }
 
 /** Claims that a message names. More are only counted. */

@@ -2,16 +2,19 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   memberRestoreName,
   type RestoredMember,
+  type RestoredVolumeState,
   renderMemberRestore,
   SNAPSHOT_MESSAGE_MAX,
   shortHash,
+  UNFILLED_MAX,
+  workspace as WORKSPACE,
   type WorkspaceSnapshotReason,
   type WorkspaceSnapshotRestore,
   type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import { hasHash, withNewest } from '../../../base/hash-list.ts'
-import { firstFew } from '../../../base/messages.ts'
+import { compareTexts, firstFew } from '../../../base/messages.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
@@ -75,6 +78,56 @@ export function withRestore(world: WorkspaceSnapshotWorld, plan: Plan, now: numb
   return { ...told, remove: [...told.remove, ...left] }
 }
 
+/**
+ * Ends the restore of a point in time that is being deleted: what it has asked for and is not done is taken back. Claims of machines stay, as always.
+ * @param plan that has the status as it is
+ */
+export function windUp(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
+  const { restore: before } = plan.status
+  // What has been restored after all may be seen later.
+  const isOver = before?.phase === 'Failed'
+  const told =
+    before?.phase === 'InProgress' ? broken(world, plan, before, now) : isOver ? corrected(world, plan, now) : plan
+  const { restore } = told.status
+  return { ...told, remove: [...told.remove, ...removalsOf(world, restore), ...volumesLeft(world, restore)] }
+}
+
+/** Returns the VirtualMachineRestores of a restore that exist, or that KubeVirt is at work on. */
+export function requestsOf({ restore }: WorkspaceSnapshotWorld, { members = [] }: Restore): string[] {
+  return members.flatMap(({ name, restore: request }) => {
+    const isAtWork = restore.targets[name]?.kubevirt?.restoreInProgress === request
+    return restore.found[request]?.isOurs === true || isAtWork ? [request] : []
+  })
+}
+
+const DELETED = 'the WorkspaceSnapshot was deleted during the restore'
+
+function broken(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now: number): Plan {
+  const { found, lab } = world.restore
+  const volumes = (before.volumes ?? []).map((one): RestoredVolumeState => {
+    if (one.phase === 'Succeeded' || one.phase === 'Failed') return one
+    const { name, claim } = one
+    const isSwitched = lab?.claims.get(name)?.claim === claim
+    return { name, claim, ...(isSwitched ? { phase: 'Succeeded' } : failed(DELETED)) }
+  })
+  const members = (before.members ?? []).map((one): RestoredMember => {
+    if (one.phase === 'Succeeded' || one.phase === 'Failed') return one
+    const { name, restore } = one
+    const request = found[restore]
+    const isDone = request?.isOurs === true && request.isComplete
+    const ended = isDone ? stateOfRestore(world, one, request) : failed(DELETED)
+    return restoredMember(world, one) ?? { name, restore, ...ended }
+  })
+  const areThere = volumes.every(({ phase }) => phase === 'Succeeded')
+  const stored = withVolumes(before, { volumes, areThere }, now)
+  const unfilled = unfilledIn(world, { ...stored, members }, { isReplacing: true })
+  const next = restoreNow(stored, members, unfilled, now)
+  const told = ifAbsent(world, recorded(plan, { restore: next }, [endNote(next)]), unfilled.gone)
+  if (areThere || lab === undefined) return told
+  // The volumes may have been switched just now.
+  return { ...told, onlyIf: [...(told.onlyIf ?? []), unchanged(WORKSPACE, lab.object)] }
+}
+
 /** That KubeVirt has restored a machine may be seen later than that its request has failed or is gone, and what is said of the machine must be so. */
 function corrected(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan {
   const { restore } = plan.status
@@ -84,7 +137,7 @@ function corrected(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Plan
     member.phase === 'Failed' ? (restoredMember(world, member) ?? member) : member,
   )
   if (members.every((member, at) => member === before[at])) return withFilled(world, plan, restore, now)
-  const next = restoreNow(restore, members, unfilledIn(world, { ...restore, members }), now)
+  const next = restoreNow(restore, members, unfilledIn(world, { ...restore, members }, { isReplacing: true }), now)
   return recorded(plan, { restore: next }, [endNote(next)])
 }
 
@@ -96,16 +149,24 @@ function withFilled(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, 
     // What has failed, has failed for good.
     const left = waiting.filter((claim) => unfilled.includes(claim))
     const restore = { ...stored, ...(left.length > 0 && { unfilled: left }) }
-    return isSame(left, unfilled) ? plan : recorded(plan, { restore }, [])
+    return isSame(left, unfilled) ? plan : ifAbsent(world, recorded(plan, { restore }, []), gone)
   }
   if (isSame(waiting, unfilled)) return plan
   const next = restoreNow(stored, stored.members ?? [], { waiting, gone }, now)
   const told = recorded(plan, { restore: next }, next.phase === before.phase ? [] : [endNote(next)])
-  const { namespace = '' } = world.snapshot.metadata
-  const missing = gone.filter((claim) => world.restore.claims[claim] === undefined)
-  // The cache may not have a claim yet.
+  return ifAbsent(world, told, gone)
+}
+
+/** The cache may not have a claim yet, or no more. */
+export function ifAbsent<P extends ObjectPlan>(
+  { restore, snapshot }: WorkspaceSnapshotWorld,
+  plan: P,
+  gone: readonly string[],
+): P {
+  const { namespace = '' } = snapshot.metadata
+  const missing = gone.filter((claim) => restore.claims[claim] === undefined)
   const absent = missing.map((name) => ({ type: PERSISTENT_VOLUME_CLAIM, namespace, name }))
-  return absent.length === 0 ? told : { ...told, onlyIf: [...(told.onlyIf ?? []), { absent, whose: "anybody's" }] }
+  return absent.length === 0 ? plan : { ...plan, onlyIf: [...(plan.onlyIf ?? []), { absent, whose: "anybody's" }] }
 }
 
 /** KubeVirt's machine says that it was restored, whatever became of the request. Returns undefined if it does not say so. */
@@ -151,7 +212,8 @@ function withRequest(world: WorkspaceSnapshotWorld, plan: Plan, now: number): Pl
   }
   const restore: Restore = {
     ...{ phase: 'InProgress', request, message, startTime, members, ...withVolumes },
-    ...unfilledVolumes(world, status.restore),
+    // Until this one has replaced them, and if it does not, their data is in the point in time alone.
+    ...(status.restore?.unfilled !== undefined && { unfilled: status.restore.unfilled }),
   }
   return recorded(plan, { restoreRequest, restore }, [note('Restoring', message)])
 }
@@ -169,12 +231,6 @@ function refusedWith(
   // What the status says of the one under way stays, and of claims that have no data yet.
   const isKept = before?.phase === 'InProgress' || before?.unfilled !== undefined
   return recorded(plan, { restoreRequest, ...(!isKept && { restore }) }, [note('RestoreRefused', message)])
-}
-
-/** The volumes that a restore of the machines alone leaves as they are may still wait for their data. */
-function unfilledVolumes(world: WorkspaceSnapshotWorld, { volumes = [], unfilled = [] }: Partial<Restore> = {}) {
-  const left = isOfMachinesAlone(world) ? unfilled.filter((one) => volumes.some(({ claim }) => claim === one)) : []
-  return left.length > 0 && { unfilled: left }
 }
 
 function notCounted(why: string): EventNote {
@@ -355,7 +411,8 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, n
   const stored = withVolumes(before, step, now)
   const leftMs = (fromTime(stored.switchTime ?? stored.startTime) ?? 0) + BEGIN_WITHIN_MS - now
   const members = membersNow(world, stored, step, leftMs)
-  const restore = restoreNow(stored, members, unfilledIn(world, { ...stored, members }), now)
+  const unfilled = unfilledIn(world, { ...stored, members }, { isReplacing: true })
+  const restore = restoreNow(stored, members, unfilled, now)
   const status = { ...plan.status, restore }
   const missing = step.areThere ? members.filter(({ phase }) => phase === 'Pending') : []
   // The volumes have to be seen to be switched, and written down, before a disk is replaced.
@@ -366,7 +423,7 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, n
     because: 'a machine whose restore has not begun by then is not restored',
   }
   const ended = restore.phase === 'InProgress' ? [] : [endNote(restore)]
-  return {
+  const next = {
     ...plan,
     status,
     applyIf: [...step.applyIf, ...applyIf],
@@ -375,9 +432,14 @@ function continued(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, n
     events: [...plan.events, ...ended],
     requeue: missing.length === 0 ? plan.requeue : sooner(plan.requeue, awaited),
   }
+  return restore.phase === 'InProgress' ? next : ifAbsent(world, next, unfilled.gone)
 }
 
-function withVolumes(before: Restore, { volumes, areThere }: VolumesNow, now: number): Restore {
+function withVolumes(
+  before: Restore,
+  { volumes, areThere }: Pick<VolumesNow, 'volumes' | 'areThere'>,
+  now: number,
+): Restore {
   if (volumes.length === 0) return before
   const switchTime = before.switchTime ?? (areThere ? toTime(now) : undefined)
   return { ...before, volumes: [...volumes], ...(switchTime !== undefined && { switchTime }) }
@@ -498,8 +560,12 @@ function restoreNow(
     ...members.map((one): Part => ({ ...one, kind: 'machine' })),
   ]
   const hasAny = (...phases: readonly Part['phase'][]) => parts.some(({ phase }) => phases.includes(phase))
+  if (hasAny('Pending', 'InProgress')) {
+    // What is gone is told at the end.
+    const left = [...waiting, ...gone].slice(0, UNFILLED_MAX).toSorted(compareTexts)
+    return { ...stored, members: [...members], ...(left.length > 0 && { unfilled: left }) }
+  }
   const unfilled = waiting.length > 0 && { unfilled: [...waiting] }
-  if (hasAny('Pending', 'InProgress')) return { ...stored, members: [...members], ...unfilled }
   const [worst] = parts.filter(({ phase }) => phase === 'Failed')
   const ended = { ...stored, endTime: toTime(now), members: [...members], ...unfilled }
   const restored = namesIn(parts, 'Succeeded')

@@ -6,10 +6,7 @@ const DISK = 'restore-attacker'
 
 /** One whose storage copies data for the first consumer, and that is restored: one machine has a claim that waits, and so has the volume. */
 function restored({ isScoped = false } = {}): SnapshotWalk {
-  const walk = new SnapshotWalk()
-  walk.settle()
-  for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
-  walk.settle()
+  const walk = pointOf()
   if (isScoped) walk.ask('monday')
   else walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
   walk.settle()
@@ -40,6 +37,14 @@ function start(walk: SnapshotWalk): void {
 }
 
 const restoreOf = ({ status }: SnapshotWalk) => status.restore ?? { phase: 'none', message: '', unfilled: undefined }
+
+function pointOf(): SnapshotWalk {
+  const walk = new SnapshotWalk()
+  walk.settle()
+  for (const { name } of walk.world.lab) walk.say(name, { isReady: true, time: '2026-01-31T11:00:00Z' })
+  walk.settle()
+  return walk
+}
 
 describe('a restore whose claims wait for their first consumer', () => {
   it('does not say that it has succeeded before they are bound', () => {
@@ -84,7 +89,7 @@ describe('a restore whose claims wait for their first consumer', () => {
     expect(restoreOf(walk).phase).toBe('Failed')
   })
 
-  it('stays in the status when another one is refused, and its volumes when the machines alone are restored again', () => {
+  it('stays in the status when another one is refused, and all of it when the machines alone are restored again, until they are', () => {
     const walk = restored()
     const loot = walk.claimOf('loot')
     walk.see({ isLabOff: false })
@@ -95,7 +100,71 @@ describe('a restore whose claims wait for their first consumer', () => {
     walk.see({ isLabOff: true })
     walk.ask('wednesday')
     walk.settle()
-    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['InProgress', [loot]])
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['InProgress', [DISK, loot].toSorted()])
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.sayOfRestore(name, { isComplete: true, claim: `again-${name}` })
+      if (name === 'victim') walk.seeMachine(name, { lastRestore: `${restore}-uid` })
+    }
+    walk.settle()
+    // KubeVirt's machine is seen later than its request: it still seems to have the disk that was replaced.
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['WaitForFirstConsumer', [loot]])
+  })
+
+  it('stays in the status of another one that fails', () => {
+    const walk = restored({ isScoped: true })
+    walk.ask('tuesday')
+    walk.settle()
+    walk.sayOfRestore('attacker', { hasFailed: true, text: 'no space' })
+    walk.sayOfRestore('victim', { isComplete: true })
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [DISK]])
+    expect(walk.snapshot.metadata.finalizers).toHaveLength(1)
+  })
+
+  it('is not taken for gone by another one that replaces it', () => {
+    const walk = restored({ isScoped: true })
+    walk.ask('tuesday')
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Succeeded', undefined])
+  })
+
+  it('has failed when one is gone before the others are restored, which is looked up', () => {
+    const walk = restored()
+    walk.ask('tuesday')
+    walk.settle()
+    const loot = walk.writes.flatMap((one) => (one.startsWith('adopt ') ? [one.slice('adopt '.length)] : []))
+    walk.see({ claims: {} })
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    const { status, onlyIf = [] } = walk.plan()
+    expect(status.restore?.phase).toBe('Failed')
+    expect(onlyIf).toMatchObject([{ absent: loot.map((name) => ({ name })) }])
+  })
+})
+
+describe('a restore whose end is refused, such as by CRDs that do not know its phase', () => {
+  it('is held, and ends when it is accepted', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    for (const { name, restore } of walk.status.restore?.members ?? []) {
+      walk.seeMachine(name, { lastRestore: `${restore}-uid`, unbound: name === 'attacker' ? [DISK] : [] })
+      walk.sayOfRestore(name, { isComplete: true })
+    }
+    walk.world = { ...walk.world, refusal: 'status.restore.phase: Unsupported value: "WaitForFirstConsumer"' }
+    const { finalizer, status } = walk.plan()
+    expect([finalizer, status.restore?.phase]).toEqual(['keep', 'WaitForFirstConsumer'])
+    walk.delete()
+    expect(walk.plan().finalizer).toBe('keep')
   })
 })
 
@@ -112,6 +181,16 @@ describe('a point in time that restored claims get their data from', () => {
     start(walk)
     walk.settle()
     expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is held no longer than until they have it, also while nobody deletes it', () => {
+    const walk = restored()
+    expect(walk.writes).not.toContain('lift finalizer')
+    start(walk)
+    walk.settle()
+    expect([walk.writes.at(-1), walk.snapshot.metadata.finalizers]).toEqual(['lift finalizer', []])
+    walk.settle()
+    expect(walk.writes.filter((one) => one === 'lift finalizer')).toHaveLength(1)
   })
 
   it('is held before anything is switched to a claim that waits', () => {
@@ -147,6 +226,85 @@ describe('a point in time that restored claims get their data from', () => {
     change(walk)
     walk.settle()
     expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is not held for a claim that was lost, however the machine still names it', () => {
+    const walk = restored()
+    seeClaim(walk, DISK, undefined)
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [walk.claimOf('loot')]])
+    walk.delete()
+    walk.sayOfClaim('loot', { phase: 'Bound', waitsForPod: false })
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it.each([
+    ['that had its data, and was lost then', (walk: SnapshotWalk) => seeClaim(walk, DISK, 'Lost')],
+    [
+      'of a new disk of a restored machine',
+      (walk: SnapshotWalk) => {
+        start(walk)
+        walk.seeMachine('attacker', { unbound: ['another'] })
+      },
+    ],
+  ])('is not held for a claim %s', (_what, change) => {
+    const walk = restored({ isScoped: true })
+    walk.delete()
+    change(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('is let go only when the API server has none of the claims that are not seen', () => {
+    const walk = restored({ isScoped: true })
+    walk.delete()
+    walk.see({ claims: {} })
+    expect(walk.plan().onlyIf).toMatchObject([{ absent: [{ name: DISK }] }])
+  })
+
+  it('ends its restore when it is deleted, takes back what is not done, and is gone then', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    const asked = [...walk.restores]
+    walk.delete()
+    walk.step()
+    expect(walk.restored).toBe('Failed, attacker Failed, victim Failed')
+    expect(restoreOf(walk).message).toContain('the WorkspaceSnapshot was deleted during the restore')
+    walk.settle()
+    expect([walk.removed, walk.writes.at(-1)]).toEqual([asked, 'release finalizer'])
+  })
+
+  it('stays when KubeVirt has given a machine its claims all the same', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    walk.delete()
+    walk.step()
+    const [request] = walk.restores
+    walk.seeMachine('attacker', { lastRestore: `${request}-uid`, unbound: [DISK], restoreInProgress: '' })
+    seeClaim(walk, DISK, 'Pending')
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['Failed', [DISK]])
+    expect([walk.line, walk.writes.includes('release finalizer')]).toEqual(['Succeeded DeletionBlocked', false])
+    start(walk)
+    walk.settle()
+    expect(walk.writes.at(-1)).toBe('release finalizer')
+  })
+
+  it('deletes the claims of volumes that are not switched yet, unless they are just being switched', () => {
+    const walk = pointOf()
+    walk.seeMachine('victim', { waitsForPod: true })
+    walk.annotate({ [ANNOTATIONS.restoreRequestedAt]: 'monday' })
+    walk.settle()
+    const loot = walk.claimOf('loot')
+    walk.delete()
+    expect(walk.plan().onlyIf).toMatchObject([{ unchanged: { name: 'lab' } }])
+    walk.settle()
+    expect([walk.removed, walk.writes.at(-1)]).toEqual([[loot], 'release finalizer'])
   })
 
   it('is not held while it restores nothing that waits', () => {
