@@ -108,7 +108,10 @@ describe('whether the packages of the lock are served', () => {
     const ask = (debian: Sources['debian']) =>
       checkServed((architecture) => ({
         ...published().sources,
-        debian: (...args) => (asked.push(architecture), debian(...args)),
+        debian: (...args) => {
+          asked.push(architecture)
+          return debian(...args)
+        },
       }))
     await ask(async (packages, to) => {
       expect([packages.length > 3, readdirSync(to)]).toEqual([true, []])
