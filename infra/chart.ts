@@ -1,4 +1,4 @@
-import { manifestYaml, OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/platform'
+import { manifestYaml, NOT_PRUNED, OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/platform'
 import { parseAllDocuments, stringify } from 'yaml'
 import about from './package.json' with { type: 'json' }
 
@@ -7,7 +7,6 @@ export const CHART = 'open-terrain'
 
 /** What Helm is not to delete when it removes the release, nor when a later chart lacks it. */
 const KEPT = { 'helm.sh/resource-policy': 'keep' }
-const NOT_PRUNED = 'argocd.argoproj.io/sync-options'
 
 interface Released {
   readonly apiVersion: string
@@ -42,12 +41,12 @@ export function chartFiles(manifests: ReadonlyMap<string, string>, image: string
   ])
 }
 
-/** Whatever outlives the installation has the annotation by which tools that apply from Git keep it. The policy is somebody's work. */
+/** Whatever outlives the installation has the annotations by which tools that apply from Git keep it. */
 function withKept(content: string): string {
   const objects = parseAllDocuments(content).map((document) => document.toJS() as Released)
   const marked = objects.map((object) => {
     const { annotations = {} } = object.metadata
-    if (annotations[NOT_PRUNED] === undefined && object.metadata.name !== POLICY_NAME) return object
+    if (Object.keys(NOT_PRUNED).some((key) => annotations[key] === undefined)) return object
     return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...KEPT } } }
   })
   return marked.map(manifestYaml).join('---\n')

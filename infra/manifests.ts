@@ -3,6 +3,7 @@ import {
   type InstallationPart,
   manifestsOwner,
   manifestYaml,
+  NOT_PRUNED,
   renderInstallation,
 } from '@open-terrain/constructs/platform'
 import { installationProps, PROJECT, parseConfig } from './config.ts'
@@ -78,12 +79,21 @@ export function releasedManifest(manifests: ReadonlyMap<string, string>): string
   return title + objects.join('---\n')
 }
 
+type Policy = Installation['policy'][number] & {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> }
+  readonly data?: Readonly<Record<string, string>>
+}
+
 /**
  * The policy of a release is everybody's own, and has no key. What is applied again would reset the keys that it has, also those that somebody has
  * changed in the cluster. It is there nevertheless, because rules of admission read it. It comes last, when the rule that keeps its keys is in force.
+ * Tools that apply it from Git leave it when they remove the rest.
  */
 function withoutKeys(installation: Installation): Installation {
-  const policy = installation.policy.map(({ data: _data, ...object }) => object)
+  const policy = (installation.policy as readonly Policy[]).map(({ data: _data, ...object }) => ({
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...NOT_PRUNED } },
+  }))
   return { ...installation, policy: [], operator: [...installation.operator, ...policy] }
 }
 

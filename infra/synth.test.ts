@@ -208,14 +208,19 @@ describe('what is released', () => {
     expect(releasedManifest(files).split('\n')[0]).toMatch(/Do not delete by it: use 3-install[.]yaml[.]/)
   })
 
-  it('is the installation with the defaults of every key, but the policy has none, and comes last', () => {
+  it('is the installation with the defaults of every key, but the policy has none, stays when Argo CD or Flux removes the rest, and comes last', () => {
     const owner = { name: 'manifests/release' }
     const installation = renderInstallation({ ...installationProps(parseConfig({ image: IMAGE })), owner })
     const [policy] = installation.policy
-    const { data, ...withoutKeys } = policy as KubeManifest
+    const { data, metadata, ...rest } = policy as KubeManifest
     expect(Object.keys(data ?? {})).not.toEqual([])
     const parts = (['crds', 'namespaces', 'access', 'operator'] as const).flatMap((part) => installation[part])
-    expect(objects).toEqual([...parts, withoutKeys])
+    const kept = {
+      'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+      'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+    }
+    const annotations = { ...metadata.annotations, ...kept }
+    expect(objects).toEqual([...parts, { ...rest, metadata: { ...metadata, annotations } }])
   })
 
   it('has no object whose kind it installs, or that a cluster may not serve, and each after its namespace', () => {

@@ -92,10 +92,21 @@ export class OwnerGuard extends Construct {
 }
 
 /**
- * CEL: keys of the policy that a write takes away. Whoever applies a policy of their own takes the mark of the owner away with it, by kubectl in both ways.
- * That of a release has no key: applied after it, it would take away all of theirs, without a word.
+ * CEL: keys of the policy that a write takes away. The policy of a release has no key: applied after another file, also after the one that somebody has
+ * saved from the cluster and edited, it would take away all of theirs, without a word. Whoever applies a policy of their own may take the mark of the
+ * owner away with it, by kubectl in both ways.
  */
 const KEYS_LOST = 'dyn(oldObject).?data.orValue({}).map(key, key).filter(key, !(key in dyn(object).?data.orValue({})))'
+
+/** Field managers of those who take away what they mean to: people, and Helm, which removes what its values had before. */
+const DELIBERATE = ['kubectl-edit', 'kubectl-patch', 'kubectl-replace', 'helm']
+
+/** CEL: whether a write is one of a release that takes keys away unasked. After an earlier one of its own it is known by having none. */
+const MAY_LOSE = [
+  "request.resource.resource == 'configmaps'",
+  `variables.after == '${OF_RELEASE}'`,
+  `(variables.before != '${OF_RELEASE}' || dyn(object).?data.orValue({}).size() == 0 && !(request.options.?fieldManager.orValue('') in ${JSON.stringify(DELIBERATE)}))`,
+].join(' && ')
 
 function policySpec(): object {
   const annotation = (of: string, name: string) => `${of}.metadata.?annotations['${name}'].orValue('')`
@@ -117,7 +128,7 @@ function policySpec(): object {
       },
       {
         name: 'lost',
-        expression: `request.resource.resource == 'configmaps' && variables.before == '' && variables.after == '${OF_RELEASE}' ? ${KEYS_LOST} : []`,
+        expression: `${MAY_LOSE} ? ${KEYS_LOST} : []`,
       },
     ],
     validations: [
@@ -133,7 +144,7 @@ function policySpec(): object {
         expression: 'variables.lost.size() == 0',
         reason: 'Forbidden',
         message: 'this would remove keys of the policy, which somebody has applied from another file',
-        messageExpression: `'this would remove ' + variables.lost.join(', ') + ' from the policy, which somebody has applied from another file; to keep what is there: kubectl -n ' + request.namespace + ' annotate configmap ' + request.name + ' kubectl.kubernetes.io/last-applied-configuration-, or, where that file is applied with --server-side, apply it with a --field-manager of its own; then apply again'`,
+        messageExpression: `'this would remove ' + variables.lost.join(', ') + ' from the policy, which somebody has applied from another file; to keep what is there: kubectl -n ' + request.namespace + ' annotate configmap ' + request.name + ' kubectl.kubernetes.io/last-applied-configuration-, or, where that file is applied with --server-side, apply one of these keys alone with a --field-manager of its own; to remove them: kubectl edit; then apply again'`,
       },
     ],
   }

@@ -1,4 +1,4 @@
-import type { CelRule, Found } from './cel.ts'
+import type { CelRule, CelBreach } from './cel.ts'
 
 /**
  * A loop over one list: a name for its items, and a CEL expression for the list, which may use items of outer loops. The API server estimates the
@@ -53,7 +53,7 @@ export function searchRule<T>({ message, field, among, isWrong, finds }: Search<
     message,
     ...(field !== undefined && { field }),
     holds: (value) => first(value) === undefined,
-    finds: (value) => Array.from(finds(value), (one): Found => ({ path: one.at, message: told(one) })),
+    finds: (value) => Array.from(finds(value), (one): CelBreach => ({ path: one.at, message: told(one) })),
     offender: {
       rule: `${celTexts(among, isWrong)}[0]`,
       of: (value) => {

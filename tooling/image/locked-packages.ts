@@ -118,6 +118,23 @@ export async function obtainPackages(
   return new Map(all.map((one) => [one.name, pathOf(one)]))
 }
 
+/**
+ * Downloads what is locked of Debian, for every architecture, and keeps nothing: a cache can have packages that others cannot get any more. Throws an
+ * error of one sentence if a package is no longer served. npm serves each version for ever.
+ */
+export async function checkServed(clients: (architecture: string) => Sources = clientsFor): Promise<void> {
+  for (const [architecture, { debian }] of Object.entries(await readAll())) {
+    const folder = await mkdtemp(join(tmpdir(), 'open-terrain-served-'))
+    try {
+      await clients(architecture)
+        .debian(debian, folder)
+        .catch((error) => refuse(error, 'apt-get', debian))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
 /** Locks what Debian and npm serve now, for every architecture. */
 export async function renewLock(nodeVersion: string): Promise<void> {
   const locks: Record<string, PackageLock> = {}

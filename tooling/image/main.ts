@@ -19,7 +19,7 @@ const USAGE = `npm run image -- [options]
 
 Makes an image of the operator for linux/amd64 and linux/arm64: dist/image (an OCI image layout) and dist/image.tar
 (the same as one file). Prints its name and digest. The name is $OPERATOR_IMAGE, or
-localhost/open-terrain-operator:<version>.
+localhost/open-terrain-operator:<version>. The image names the commit if no file differs from it.
 
   --architecture NAME   only amd64 or arm64
   --renew-lock          lock the newest packages of Debian and Node's version of package.json, and make no image
@@ -62,16 +62,19 @@ async function main(): Promise<void> {
   }
 }
 
-function revisionHere(): string {
+/** The commit. Undefined where files differ from it, or without git: what is made is of no commit then. */
+function revisionHere(): string | undefined {
+  const git = (...args: readonly string[]) =>
+    execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
-    return execFileSync('git', ['rev-parse', 'HEAD'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
+    // A copy within another repository, such as that of a dry run, is none itself.
+    const isRepository = git('rev-parse', '--show-prefix') === ''
+    if (isRepository && git('status', '--porcelain') === '') return git('rev-parse', 'HEAD')
+    process.stderr.write('The image names no commit: files here are not committed.\n')
   } catch {
-    return 'unknown'
+    process.stderr.write('The image names no commit: this is no repository of git.\n')
   }
+  return undefined
 }
 
 try {

@@ -9,7 +9,7 @@ import type { Descriptor, Image, ImageLayout, RunConfig } from '../../sandbox/oc
 import type { Entry } from '../../sandbox/oci/layer.ts'
 import { readTar } from '../../sandbox/oci/tar-reader.ts'
 import { clientsFor, lockedArchitectures, obtainPackages, type PackageLock, readLock } from './locked-packages.ts'
-import { type Sbom, statementsOf } from './statements.ts'
+import { partsOfNode, type Sbom, statementsOf } from './statements.ts'
 
 const run = promisify(execFile)
 const ABOUT_US = join(import.meta.dirname, '../../package.json')
@@ -30,8 +30,8 @@ const ETC: Readonly<Record<string, string>> = {
 interface OperatorImageProps {
   /** Registry, repository and tag. */
   readonly name: string
-  /** The commit. */
-  readonly revision: string
+  /** The commit, if all is as it is there. Default: the image names none. */
+  readonly revision?: string | undefined
   /** Files of this machine that are copied into its root: the bundle, and what describes it. */
   readonly files: readonly string[]
   /** The list of packages in the bundle. */
@@ -62,7 +62,7 @@ export async function addOperatorImage(layout: ImageLayout, props: OperatorImage
     statements: (image) => {
       const parts = all.find(({ architecture }) => architecture === image.platform?.architecture) as Parts
       const { revision, sbom: bundle } = props
-      return statementsOf({ ...parts, revision, bundle, partsOfNode: process.versions }, image)
+      return statementsOf({ ...parts, revision, bundle, partsOfNode: partsOfNode(parts.lock) }, image)
     },
   })
 }
@@ -70,6 +70,8 @@ export async function addOperatorImage(layout: ImageLayout, props: OperatorImage
 async function partsOf(architecture: string): Promise<Parts> {
   const { version, devDependencies } = JSON.parse(await readFile(ABOUT_US, 'utf8'))
   const lock = await readLock(architecture, devDependencies.node)
+  // Before anything is downloaded.
+  partsOfNode(lock)
   return { architecture, version, lock, packages: await obtainPackages(lock, clientsFor(architecture)) }
 }
 
@@ -103,7 +105,13 @@ async function operatorImage(
 }
 
 /** As the Dockerfile has it. */
-export function runConfig({ version, revision }: { readonly version: string; readonly revision: string }): RunConfig {
+export function runConfig({
+  version,
+  revision,
+}: {
+  readonly version: string
+  readonly revision?: string | undefined
+}): RunConfig {
   const variables = Object.entries(ALLOCATOR).map(([name, value]) => `${name}=${value}`)
   return {
     User: `${USER}:${USER}`,
@@ -115,7 +123,7 @@ export function runConfig({ version, revision }: { readonly version: string; rea
       'org.opencontainers.image.description': 'Keeps VM disk images synced without saturating the network',
       'org.opencontainers.image.licenses': 'Apache-2.0',
       'org.opencontainers.image.version': version,
-      'org.opencontainers.image.revision': revision,
+      ...(revision !== undefined && { 'org.opencontainers.image.revision': revision }),
     },
   }
 }

@@ -21,8 +21,8 @@ export interface Sbom {
 
 interface Said {
   readonly version: string
-  /** The commit. */
-  readonly revision: string
+  /** The commit, if all is as it is there. */
+  readonly revision?: string | undefined
   /** Architecture in Debian's words. */
   readonly architecture: string
   readonly lock: PackageLock
@@ -33,8 +33,22 @@ interface Said {
 }
 
 /**
+ * Returns the versions of Node's parts, by the names in `process.versions`. Throws where another Node runs than the one that is in the image: its parts
+ * are of other versions.
+ */
+export function partsOfNode(
+  { node }: PackageLock,
+  running: NodeJS.ProcessVersions = process.versions,
+): Said['partsOfNode'] {
+  if (running.node === node.version) return running
+  throw new Error(
+    `this runs on Node ${running.node}, and the image has ${node.version}, whose parts are not known here: run npm ci, and then npm run image`,
+  )
+}
+
+/**
  * What is said about the image of one platform: the list of all that is in it, and from what it was made. Neither has a time or a place, so the same
- * commit gives the same bytes anywhere. Who built a release is said by whoever signs it.
+ * commit gives the same bytes wherever it is built on the same architecture. Who built a release is said by whoever signs it.
  */
 export function statementsOf(said: Said, image: Descriptor): readonly Statement[] {
   const subject = [{ name: NAME, digest: { sha256: image.digest.replace('sha256:', '') } }]
@@ -47,7 +61,7 @@ export function statementsOf(said: Said, image: Descriptor): readonly Statement[
   return [about(SBOM, imageSbom(said, image)), about(PROVENANCE, provenance(said))]
 }
 
-/** The packages of the bundle, Node with its parts, and the packages of Debian. */
+/** The packages of the bundle, Node with its parts, and the packages of Debian. What has parts of several licenses says none: the image has their texts. */
 export function imageSbom({ bundle, lock, ...said }: Said, image: Descriptor): Sbom {
   const node = nodeComponent(lock.node, said.partsOfNode)
   const debian = lock.debian.map((one) => debianComponent(one, said.architecture))
@@ -58,7 +72,6 @@ export function imageSbom({ bundle, lock, ...said }: Said, image: Descriptor): S
     name: NAME,
     version: said.version,
     purl: ref,
-    licenses: [{ license: { id: 'Apache-2.0' } }],
   }
   const { component, ...metadata } = bundle.metadata as { component: { 'bom-ref': string } }
   const parts = [component, node, ...debian]
@@ -86,9 +99,8 @@ function nodeComponent({ name, version, sha256 }: LockedPackage, parts: Said['pa
       ? []
       : [{ type: 'library', 'bom-ref': `${purl}#${part}`, name: part, version: its }],
   )
-  const licenses = [{ license: { id: 'MIT' } }]
   const hashes = [{ alg: 'SHA-256', content: sha256 }]
-  return { type: 'application', 'bom-ref': purl, name: 'node', version, purl, hashes, licenses, components }
+  return { type: 'application', 'bom-ref': purl, name: 'node', version, purl, hashes, components }
 }
 
 /** In the words of SLSA 1.0: what was asked for, and all that the result depends on. */
@@ -97,13 +109,14 @@ function provenance({ version, revision, architecture, lock }: Said): object {
     uri: purlOfDebian(one.name, one.version, architecture),
     digest: { sha256: one.sha256 },
   }))
+  // Packages of the bundle are locked by that commit, in package-lock.json.
+  const source = revision === undefined ? [] : [{ name: 'source', digest: { gitCommit: revision } }]
   const node = { uri: `pkg:npm/${lock.node.name}@${lock.node.version}`, digest: { sha256: lock.node.sha256 } }
   return {
     buildDefinition: {
       buildType: BUILD_TYPE,
       externalParameters: { version, platform: `linux/${architecture}` },
-      // Packages of the bundle are locked by that commit, in package-lock.json.
-      resolvedDependencies: [{ name: 'source', digest: { gitCommit: revision } }, node, ...debian],
+      resolvedDependencies: [...source, node, ...debian],
     },
     runDetails: { builder: { id: BUILDER } },
   }

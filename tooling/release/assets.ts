@@ -15,7 +15,9 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { ImageLayout } from '../../sandbox/oci/image-layout.ts'
 import { type Entry, layerTar } from '../../sandbox/oci/layer.ts'
+import { lockedArchitectures } from '../image/locked-packages.ts'
 import { notesOf } from './changelog.ts'
+import { checkAssets } from './check-assets.ts'
 import { CHANGELOG } from './prepare.ts'
 import { versionHere } from './versions.ts'
 
@@ -72,6 +74,7 @@ export async function makeAssets(root: string, repository: string): Promise<stri
   writeFileSync(join(folder, 'IMAGE'), `${image}\n`)
   writeFileSync(join(folder, NOTES), `The image is \`${image}\`.\n\n${notes}\n`)
   writeFileSync(join(folder, SUMS), sums(folder))
+  await checkAssets(folder, { version, image, architectures: await lockedArchitectures() })
   return image
 }
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandOptions } from '../../sandbox/command-options.ts'
+import { checkServed } from '../image/locked-packages.ts'
 import { makeAssets } from './assets.ts'
 import { prepareRelease } from './prepare.ts'
 import { versionHere } from './versions.ts'
@@ -13,7 +14,8 @@ const RELEASE = 'dist/assets'
 const USAGE = `npm run release -- [options]
 
 Without options: the tree of a release. CHANGELOG.md gets the entries of changes/ and the rows of the table of
-upgrades, and every place gets the version that follows from them. Then commit it, and tag the commit.
+upgrades, and every place gets the version that follows from them. Then commit it, and tag the commit. It is refused
+if a package that is locked for the image is no longer served.
 
   --assets               what a release has, in dist/assets, from a commit that is tagged
   --dry-run              both, in a copy: nothing changes here but dist/assets
@@ -47,6 +49,8 @@ async function main(): Promise<void> {
     process.stdout.write(`${RELEASE}: ${await makeAssets(ROOT, repository)}\n`)
     return
   }
+  if (process.platform === 'linux') await checkServed()
+  else process.stderr.write('Whether the packages of the image are still served is only looked for on Linux.\n')
   const next = await prepareRelease({ root: ROOT, date, ...version })
   process.stdout.write(
     `This is the tree of ${next}. Read CHANGELOG.md, run .ci/run, and then:\n\n` +
@@ -60,7 +64,7 @@ interface DryRun {
   readonly repository: string
 }
 
-/** Both parts, in a copy that has the same modules at the same places: the image has the digest that it would have. */
+/** Both parts, in a copy that has the same modules at the same places. The image is that of the release but for the commit, which is not there yet: it names none, and has another digest. */
 async function inCopy({ repository, ...preparation }: DryRun): Promise<void> {
   const changed = changedFiles()
   if (changed !== '')

@@ -2,7 +2,7 @@
 # Publishes what `npm run release -- --assets` has made. The release workflow calls it, and so can a person who has the credentials.
 #
 #   publish.sh image FOLDER         push the image with skopeo, as REGISTRY_USER with GH_TOKEN
-#   publish.sh npm FOLDER           publish the packages of npm, with provenance
+#   publish.sh npm FOLDER           publish the packages of npm that it does not have, with provenance
 #   publish.sh github FOLDER TAG    publish the files and the text of the release
 #
 # DRY_RUN=1 prints the commands and runs none of them.
@@ -18,6 +18,15 @@ run() {
   if [[ ${DRY_RUN:-} != 1 ]]; then "$@"; fi
 }
 
+# is_published PACKAGE FILE: whether npm has these very bytes, from a run that failed later. Other bytes of the same version npm refuses itself.
+is_published() {
+  if [[ ${DRY_RUN:-} == 1 ]]; then return 1; fi
+  local version=${2##*/open-terrain-"$1"-} digest published
+  digest=$(openssl dgst -sha512 -binary "$2" | openssl base64 -A)
+  published=$(npm view "@open-terrain/$1@${version%.tgz}" dist.integrity 2> /dev/null || true)
+  [[ $published == "sha512-$digest" ]]
+}
+
 what=${1:-} folder=${2:-}
 [[ -n $what && -n $folder ]] || usage
 (cd "$folder" && sha256sum --check --quiet SHA256SUMS)
@@ -28,11 +37,15 @@ name=${image%@*} digest=${image#*@}
 case $what in
   image)
     registry=${name%%/*}
+    auth=()
     if [[ -n ${REGISTRY_USER:-} ]]; then
-      run skopeo login --username "$REGISTRY_USER" --password-stdin "$registry" <<< "$GH_TOKEN"
+      # Where whoever signs the image looks for it too. By itself skopeo has a file of its own.
+      auth=(--authfile "$HOME/.docker/config.json")
+      run mkdir -p "$HOME/.docker"
+      run skopeo login "${auth[@]}" --username "$REGISTRY_USER" --password-stdin "$registry" <<< "$GH_TOKEN"
     fi
     # Of all platforms, byte by byte: the digest in the manifests is the one that is pushed.
-    run skopeo copy --all --preserve-digests "oci-archive:$(echo "$folder"/*.oci.tar)" "docker://$name"
+    run skopeo copy "${auth[@]}" --all --preserve-digests "oci-archive:$(echo "$folder"/*.oci.tar)" "docker://$name"
     if [[ -n ${GITHUB_OUTPUT:-} ]]; then
       printf 'repository=%s\ndigest=%s\n' "${name%:*}" "$digest" >> "$GITHUB_OUTPUT"
     fi
@@ -40,7 +53,12 @@ case $what in
   npm)
     # What others need comes first.
     for package in constructs infra cli; do
-      run npm publish --provenance --access public "$folder"/open-terrain-"$package"-*.tgz
+      file=$(echo "$folder"/open-terrain-"$package"-*.tgz)
+      if is_published "$package" "$file"; then
+        printf '%s is published already\n' "$file"
+      else
+        run npm publish --provenance --access public "$file"
+      fi
     done
     ;;
   github)

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -34,6 +34,7 @@ async function commands(...args: string[]): Promise<string[]> {
   const { stdout } = await run(SCRIPT, args, {
     env: {
       PATH: process.env['PATH'],
+      HOME: '/home/robot',
       DRY_RUN: '1',
       REGISTRY_USER: 'robot',
       GH_TOKEN: 'secret',
@@ -46,8 +47,10 @@ async function commands(...args: string[]): Promise<string[]> {
 describe('publish.sh', () => {
   it('pushes the image of all platforms to the registry that it names, without a word of the token', async () => {
     expect(await commands('image', folder)).toEqual([
-      'skopeo login --username robot --password-stdin registry.example:5000',
-      'skopeo copy --all --preserve-digests oci-archive:F/operator-1.2.3.oci.tar docker://registry.example:5000/team/operator:1.2.3',
+      // The file that the action reads which signs the image.
+      'mkdir -p /home/robot/.docker',
+      'skopeo login --authfile /home/robot/.docker/config.json --username robot --password-stdin registry.example:5000',
+      'skopeo copy --authfile /home/robot/.docker/config.json --all --preserve-digests oci-archive:F/operator-1.2.3.oci.tar docker://registry.example:5000/team/operator:1.2.3',
     ])
   })
 
@@ -59,6 +62,29 @@ describe('publish.sh', () => {
       /^gh release create v1\.2\.3 --verify-tag .*--notes-file F\/NOTES\.md F\/IMAGE F\/SHA256SUMS /,
     )
     expect(created.match(/NOTES/g)).toHaveLength(1)
+  })
+
+  it('leaves out packages that npm has already, with the same bytes', async () => {
+    const bin = join(folder, 'bin')
+    const log = join(folder, 'log')
+    mkdirSync(bin)
+    const integrity = (text: string) => `sha512-${createHash('sha512').update(text).digest('base64')}`
+    const npm = `#!/bin/sh
+case "$*" in
+  'view @open-terrain/constructs@1.2.3 dist.integrity') echo '${integrity('constructs')}' ;;
+  'view @open-terrain/infra@1.2.3 dist.integrity') echo '${integrity('of another commit')}' ;;
+  view*) exit 1 ;;
+  *) echo "$*" >> '${log}' ;;
+esac
+`
+    writeFileSync(join(bin, 'npm'), npm)
+    chmodSync(join(bin, 'npm'), 0o755)
+    const { stdout } = await run(SCRIPT, ['npm', folder], { env: { PATH: `${bin}:${process.env['PATH']}` } })
+    expect(stdout).toContain('open-terrain-constructs-1.2.3.tgz is published already\n')
+    const published = readFileSync(log, 'utf8').replaceAll(folder, 'F').trim().split('\n')
+    expect(published).toEqual(
+      ['infra', 'cli'].map((name) => `publish --provenance --access public F/open-terrain-${name}-1.2.3.tgz`),
+    )
   })
 
   it('publishes nothing that is not as it was made, or that nobody asked for', async () => {
