@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
-import { matching } from './shared.ts'
 import { repeatedIn } from './repeated-texts.ts'
+import { matching } from './shared.ts'
 
 /** Name by which an interface without an address of its own is on the pod network. With an address it is a network of this name. */
 export const POD_NETWORK_NAME = 'pod'

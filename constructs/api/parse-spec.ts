@@ -35,7 +35,8 @@ export function allProblems<Schema extends z.ZodType>(schema: Schema, raw: unkno
   const problems = (error?.issues ?? []).flatMap((issue): SpecProblem[] => {
     const finds = findsOf(issue)
     const path = issue.path.reduce<string>(joined, 'spec')
-    if (finds === undefined) return isNew(told, path) ? [{ path, message: sentenceOf(issue, valueAt(written, issue.path)) }] : []
+    if (finds === undefined)
+      return isNew(told, path) ? [{ path, message: sentenceOf(issue, valueAt(written, issue.path)) }] : []
     return finds
       .map((one) => ({ path: one.path.reduce<string>(joined, 'spec'), message: one.message }))
       .filter((one) => isNew(told, `${one.path} ${one.message}`))

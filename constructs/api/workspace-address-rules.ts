@@ -199,11 +199,13 @@ const macAddressesDiffer = searchRule<WorkspaceParts>({
     const nics = OWNERS.flatMap((owners) => nicsOf(spec, owners))
     return repeatedIn(nics.flatMap(({ macAddress }) => macAddress ?? [])).flatMap((mac) => {
       const [first, ...others] = nics.filter(({ macAddress }) => macAddress === mac)
-      return others.map(({ at, owner, network }): Find => ({
-        at: [...at, 'macAddress'],
-        values: [mac],
-        says: `MAC address ${mac} of "${owner}" on network "${network}" is given to more than one interface, as to "${first?.owner}" on network "${first?.network}": give it to one alone`,
-      }))
+      return others.map(
+        ({ at, owner, network }): Find => ({
+          at: [...at, 'macAddress'],
+          values: [mac],
+          says: `MAC address ${mac} of "${owner}" on network "${network}" is given to more than one interface, as to "${first?.owner}" on network "${first?.network}": give it to one alone`,
+        }),
+      )
     })
   },
 })

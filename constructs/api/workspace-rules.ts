@@ -1,10 +1,10 @@
 import type { CelRule } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
 import { celHasAddress, isOnPodNetwork, POD_NETWORK_NAME } from './interface-words.ts'
+import { repeatedIn } from './repeated-texts.ts'
 import { addressRules } from './workspace-address-rules.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
 import { optionalLoop, textsLoop, type WorkspaceParts } from './workspace-parts.ts'
-import { repeatedIn } from './repeated-texts.ts'
 
 const namesUnique = searchRule<WorkspaceParts>({
   message: 'no container cluster may have the name of a machine',

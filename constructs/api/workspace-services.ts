@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { celMatches } from '../schema/cel.ts'
 import { searchRule } from '../schema/cel-search.ts'
 import { SERVICE_TYPES } from './policy-fields.ts'
+import { repeatedIn } from './repeated-texts.ts'
 import { cel, dnsLabel, listMap, matching } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
-import { repeatedIn } from './repeated-texts.ts'
 
 export const SERVICE_PROTOCOLS = ['TCP', 'UDP'] as const
 export type ServiceProtocol = (typeof SERVICE_PROTOCOLS)[number]
