@@ -101,6 +101,10 @@ describe('adoption', () => {
 
     const before = await uidsOf(world, 'kali')
     await world.createImage('kali', { snapshotClass: undefined }, adopt('kali'))
+    // It is about as old as the rule, so that nobody can say which was first.
+    const unsure = await world.untilReason('kali', 'AdoptionUnchecked')
+    expect(unsure.status?.message).toContain('to dv/kali, which means the same')
+    await world.annotate('kali', { [ANNOTATIONS.adopt]: 'dv/kali' })
     const image = await world.untilSynced('kali')
     expect(image.status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim', name: 'kali' })
     expect(conditionOf(image, 'Adopted')).toMatchObject({ status: 'True', reason: 'SourceMatches' })
@@ -139,7 +143,7 @@ describe('adoption', () => {
     // Without its release it is refused, and the older operator keeps it.
     await world.createImage('kali', { url: S3, sourceType: 's3', snapshotClass: undefined }, adopt('kali'))
     const refused = await world.untilReason('kali', 'AdoptionOwned')
-    expect(refused.status?.message).toContain('controlled by VMDiskImage kali of crd.pelotech.ot')
+    expect(refused.status?.message).toContain('owned by VMDiskImage kali of crd.pelotech.ot')
     await world.deleteImage('kali')
     await world.untilGone('kali')
 
