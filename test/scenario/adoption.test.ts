@@ -37,6 +37,15 @@ async function installRule({ client }: World): Promise<void> {
   } as KubeObject)
 }
 
+/** Waits until an image that is created is sure to have been checked by the rule. */
+async function untilRuleIsOlder(world: World): Promise<void> {
+  const made = await Promise.all(
+    [ADMISSION_POLICY, ADMISSION_POLICY_BINDING].map((type) => world.client.get(type, { name: ADOPTION_RULE })),
+  )
+  const since = Math.max(...made.map(({ metadata }: Raw) => Date.parse(metadata.creationTimestamp)))
+  await world.until('the rule is older than a new image', () => systemClock.now() > since + 7_000 || undefined)
+}
+
 async function removeRule({ client }: World): Promise<void> {
   for (const type of [ADMISSION_POLICY_BINDING, ADMISSION_POLICY]) await client.delete(type, { name: ADOPTION_RULE })
 }
@@ -125,6 +134,7 @@ describe('adoption', () => {
     await using world = await World.start(cluster())
     const { client, namespace } = world
     await installOlderCrd(client)
+    await untilRuleIsOlder(world)
     await world.createSecret('credentials')
     await syncAsOlder(client, { namespace, name: 'kali', url: S3, storageClass: STORAGE })
     await untilImported(world, 'kali')

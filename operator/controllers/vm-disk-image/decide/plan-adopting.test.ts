@@ -280,7 +280,7 @@ describe('adopting', () => {
     const snapshots = walk.world.snapshots.length
     const { revision } = walk.status
     walk
-      .set({ adoptable: anAdoptable('DataVolume') })
+      .set({ adoptable: anAdoptable('DataVolume'), dataVolumes: [] })
       .annotate(adopting('DataVolume'))
       .change({ status: { revision } })
       .settle()
@@ -423,6 +423,7 @@ describe('adopting', () => {
   it('deletes it only after a live read of who else has it', () => {
     const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }).settle()
     walk.markDeleted()
+    expect(walk.plan().status.message).toContain('which it has adopted, until nothing else owns or uses it')
     const unshared = { kind: 'DataVolume', namespace: 'team', name: ADOPTED_NAME }
     expect(walk.plan().remove).toContainEqual(expect.objectContaining({ kind: 'DataVolume', onlyIf: [{ unshared }] }))
   })
