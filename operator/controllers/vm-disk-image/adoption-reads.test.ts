@@ -1,8 +1,11 @@
 import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { AdoptionReads, isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
 
 const { signal } = new AbortController()
 const PLACE = { namespace: 'team', name: 'kali' }
@@ -43,13 +46,52 @@ describe('a disk that is to be deleted', () => {
   })
 })
 
-it('is checked since the younger of the rule and its binding is there', async () => {
-  const client = new ScriptedClient()
+function putRule(client: ScriptedClient): void {
   const group = 'admissionregistration.k8s.io/v1'
   const at = (creationTimestamp: string) => ({ namespace: undefined, name: ADOPTION_RULE, creationTimestamp })
   client.put(objectOf(group, 'ValidatingAdmissionPolicy', at('2026-01-01T00:00:00Z'), { spec: ADOPTION_POLICY }))
   const binding = { policyName: ADOPTION_RULE, validationActions: ['Deny'] }
   client.put(objectOf(group, 'ValidatingAdmissionPolicyBinding', at('2026-01-02T00:00:00Z'), { spec: binding }))
+}
+
+it('is checked since the younger of the rule and its binding is there', async () => {
+  const client = new ScriptedClient()
+  putRule(client)
   const facts = await readAdoptionFacts(client, 'team', { kind: 'DataVolume', name: 'kali' }, signal)
   expect([facts.fault, facts.checkedSince]).toEqual([undefined, Date.UTC(2026, 0, 2)])
+})
+
+describe('the users of what images are to adopt', () => {
+  const look = async (objects: readonly KubeObject[], names: readonly string[]) => {
+    const client = new ScriptedClient('team')
+    putRule(client)
+    for (const one of objects) client.put(one)
+    const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
+    const reads = new AdoptionReads({ ...services, runtimeMetrics: new RuntimeMetrics(), onChange: () => undefined })
+    void reads.run(new AbortController().signal)
+    for (const name of names) reads.want(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })
+    await settled()
+    return {
+      lists: client.callsOf('list'),
+      found: names.map(
+        (name) => reads.look(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })?.facts,
+      ),
+    }
+  }
+
+  it('are listed once for all images of a namespace that wait', async () => {
+    const others = [dataVolume({ name: 'b' }), claim({ name: 'b', ownerReferences: [] })]
+    const { lists, found } = await look([dataVolume(), claim(), machine, ...others], ['kali', 'b'])
+    expect(found.map((facts) => facts?.usedBy)).toEqual(['VirtualMachine desk', undefined])
+    expect(lists.length).toBe(2)
+  })
+
+  it('are not listed where something else is wrong already', async () => {
+    const { lists, found } = await look(
+      [dataVolume({ ownerReferences: [WORKSPACE] }), claim(), machine],
+      ['kali', 'gone'],
+    )
+    expect(found.map((facts) => facts?.object?.owners.length)).toEqual([1, undefined])
+    expect(lists).toEqual([])
+  })
 })

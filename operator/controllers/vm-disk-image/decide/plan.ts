@@ -285,7 +285,8 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map((child) => {
     const orphaned = due.some((one) => one === child) ? '' : ', which stays without an owner (--cascade=orphan)'
-    const adopted = unsharedIf(world, child).length > 0 ? ', which it has adopted, until nothing else owns or uses it' : ''
+    const adopted =
+      unsharedIf(world, child).length > 0 ? ', which it has adopted, until nothing else owns or uses it' : ''
     return `${child.kind} ${child.metadata.name}${orphaned}${adopted}`
   })
   const waitsFor = names.length > 0 ? names.join(', ') : whatDownloads(world)
