@@ -1,10 +1,15 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { compareTexts, messageOf } from '../../operator/base/messages.ts'
 import { readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
-import { controllerOf } from '../../operator/kube/controller-of.ts'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import { type KubeObject, keyOf, type Raw, type ResourceType } from '../../operator/kube/kube-object.ts'
+import {
+  type KubeObject,
+  keyOf,
+  type OwnerReference,
+  type Raw,
+  type ResourceType,
+} from '../../operator/kube/kube-object.ts'
 import { listWhole } from '../../operator/kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { confirm } from '../confirm.ts'
@@ -15,7 +20,7 @@ import { bytesText, shown, tableOf } from '../table.ts'
 import {
   type AdoptionStep,
   type FoundVolume,
-  isOfOlder,
+  isOlderOwner,
   OLDER_GROUP,
   type PlannedAdoption,
   planAdoption,
@@ -86,28 +91,45 @@ async function plannedOf(client: KubeClient, options: AdoptOptions): Promise<rea
   const where = { ...(namespace !== undefined && { namespace }), project: (object: KubeObject) => object }
   const selected = { ...where, ...(selector !== undefined && { labelSelector: selector }) }
   const older = await listWhole(client, OLDER, selected)
-  const known = new Set(older.map(({ metadata }) => keyOf(metadata)))
+  const volumes = await listWhole(client, DATA_VOLUME, where)
+  const known = new Map(older.flatMap((one) => volumesOf(one, volumes).map((key) => [keyOf(key), one] as const)))
   const made = (await listWhole(client, DATA_VOLUME, selected)).filter(isOfPeople)
-  const keys = [...older, ...made.filter(({ metadata }) => !known.has(keyOf(metadata)))]
-  const chosen = keys.filter(({ metadata: { name } }) => names.length === 0 || names.includes(name))
-  const absent = names.find((name) => !chosen.some(({ metadata }) => metadata.name === name))
+  const keys: readonly Place[] = [
+    ...older.flatMap((one) => volumesOf(one, volumes)),
+    ...made.flatMap(({ metadata }) => (known.has(keyOf(metadata)) ? [] : [metadata])),
+  ]
+  const isChosen = (key: Place) => {
+    const owner = known.get(keyOf(key))?.metadata.name
+    return names.length === 0 || names.includes(key.name) || (owner !== undefined && names.includes(owner))
+  }
+  const chosen = keys.filter(isChosen)
+  const absent = names.find(
+    (name) => !chosen.some((key) => key.name === name || known.get(keyOf(key))?.metadata.name === name),
+  )
   if (absent !== undefined) {
-    const what = `no VMDiskImage of ${OLDER_GROUP} and no finished DataVolume without a controller is named ${absent}`
+    const what = `no VMDiskImage of ${OLDER_GROUP} and no finished DataVolume without an owner is named ${absent}`
     throw new CommandError('notFound', `${what}: ot adopt without a name lists them`)
   }
   const planned: PlannedAdoption[] = []
-  for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a.metadata), keyOf(b.metadata)))) {
-    const isOlder = known.has(keyOf(object.metadata))
-    planned.push(planOf(await foundAt(client, object.metadata, isOlder ? object : undefined)))
-  }
+  for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a), keyOf(b))))
+    planned.push(planOf(await foundAt(client, object, known.get(keyOf(object)))))
   return planned
 }
 
-/** Reports whether a DataVolume is finished, and nobody controls it: people made it. */
+type Place = Pick<KubeObject['metadata'], 'namespace' | 'name'>
+
+/** Returns where the DataVolumes of an older VMDiskImage are: they may be named by its spec, and then name it as their owner. */
+function volumesOf({ metadata }: KubeObject, volumes: readonly KubeObject[]): readonly Place[] {
+  const isOwner = (owner: OwnerReference) => isOlderOwner(owner) && owner.uid === metadata.uid
+  const owned = volumes.filter((one) => one.metadata.ownerReferences?.some(isOwner) === true)
+  return owned.length > 0 ? owned.map((one) => one.metadata) : [metadata]
+}
+
+/** Reports whether a DataVolume is finished, and nobody owns it: people made it. */
 function isOfPeople(dataVolume: KubeObject): boolean {
   const { source, sourceRef }: Raw = (dataVolume as Raw).spec ?? {}
   const isCopy = sourceRef !== undefined || source?.pvc !== undefined || source?.snapshot !== undefined
-  return controllerOf(dataVolume) === undefined && !isCopy && (dataVolume as Raw).status?.phase === 'Succeeded'
+  return !dataVolume.metadata.ownerReferences?.length && !isCopy && (dataVolume as Raw).status?.phase === 'Succeeded'
 }
 
 /** What the older operator has not finished is not adopted. */
@@ -142,7 +164,8 @@ async function carryOut(client: KubeClient, planned: PlannedAdoption): Promise<E
   if (planned.state !== 'ready') return { planned, done }
   try {
     // Who may not create the image is told before anything is taken from its owner.
-    await client.create(vmDiskImage, planned.manifest, { isDryRun: true })
+    if (planned.steps.some(({ what }) => what === 'create'))
+      await client.create(vmDiskImage, planned.manifest, { isDryRun: true })
     for (const { what } of planned.steps) {
       await write(client, what, planned)
       done.push(what)
@@ -164,8 +187,6 @@ async function write(client: KubeClient, what: AdoptionStep['what'], { namespace
   const object = await client.get(type, key)
   const { uid, resourceVersion, deletionTimestamp } = object.metadata
   if (deletionTimestamp !== undefined) throw new Error(`${object.kind} ${name} is being deleted`)
-  if (what === 'release' && controllerOf(object) !== undefined && !isOfOlder(object))
-    throw new Error(`${object.kind} ${name} has another controller now`)
   const { metadata } = what === 'release' ? releaseOf(object) : { metadata: { labels: { owner: null } } }
   await client.mergePatch(type, key, { metadata: { ...metadata, uid, resourceVersion } })
 }
@@ -199,7 +220,7 @@ function show({ print }: Around, { output }: AdoptOptions, planned: readonly Pla
   print(`\n${bytesText(saved)} of disks would not be downloaded again. Nothing was changed.\n`)
 }
 
-const NOTHING = `no VMDiskImage of ${OLDER_GROUP}, and no finished DataVolume without a controller`
+const NOTHING = `no VMDiskImage of ${OLDER_GROUP}, and no finished DataVolume without an owner`
 
 function storyOf({ namespace, name, state, message, steps, manifest }: PlannedAdoption): string {
   const lines = [`${namespace}/${name} is ${state}: ${message}`]

@@ -1,107 +1,103 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { viewAdopted } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { type FoundVolume, planAdoption, shownManifest } from './plan-adoption.ts'
+import type { KubeObject, OwnerReference } from '../../operator/kube/kube-object.ts'
+import { type FoundVolume, planAdoption, releaseOf } from './plan-adoption.ts'
 
-const URL = 'https://s3.eu-west-1.amazonaws.com/bucket/kali.qcow2'
 const OLDER = { apiVersion: 'crd.pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'kali', uid: 'older' }
+const WORKSPACE = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'ws', uid: 'ws' }
+const CLAIM_UID = 'claim'
 
-const object = (apiVersion: string, kind: string, metadata: object, more: object) =>
-  ({ apiVersion, kind, metadata: { namespace: 'farm', name: 'kali', uid: kind, ...metadata }, ...more }) as KubeObject
-
-const older = object(
-  OLDER.apiVersion,
-  'VMDiskImage',
-  { uid: 'older' },
-  {
-    spec: {
-      url: URL,
-      sourceType: 's3',
-      diskSize: '24Gi',
-      storageClass: 'gp3',
-      secretRef: 'creds',
-      snapshotClass: 'ebs',
-    },
-  },
-)
-
-function found(metadata: object, more: Partial<FoundVolume> = {}, source: object = { s3: { url: URL } }): FoundVolume {
-  const storage = { resources: { requests: { storage: '24Gi' } }, storageClassName: 'gp3' }
-  const dataVolume = object('cdi.kubevirt.io/v1beta1', 'DataVolume', metadata, {
-    spec: { source, pvc: storage },
-    status: { phase: 'Succeeded' },
-  })
-  const labels = 'labels' in metadata ? { labels: metadata.labels } : {}
-  const claim = object('v1', 'PersistentVolumeClaim', labels, { spec: storage, status: { phase: 'Bound' } })
-  const facts = {
-    fault: undefined,
-    object: viewAdopted(dataVolume, 'DataVolume'),
-    claim: viewAdopted(claim, 'PersistentVolumeClaim'),
-    usedBy: undefined,
-  }
-  return { namespace: 'farm', name: 'kali', dataVolume, claim, image: undefined, facts, ...more }
+interface Case {
+  readonly owners?: readonly OwnerReference[]
+  readonly labels?: Readonly<Record<string, string>>
+  readonly image?: KubeObject | undefined
+  readonly facts?: Partial<FoundVolume['facts']>
 }
 
-const OWNED = { labels: { owner: 'kali' }, ownerReferences: [{ ...OLDER, controller: true }] }
-const steps = (given: FoundVolume) => planAdoption(given).steps.map(({ what }) => what)
+function found({ owners = [], labels = {}, image, facts }: Case = {}): FoundVolume {
+  const storage = { resources: { requests: { storage: '10Gi' } }, storageClassName: 'fast' }
+  const place = { namespace: 'team', name: 'kali-1.0' }
+  const dataVolume = {
+    apiVersion: 'cdi.kubevirt.io/v1beta1',
+    kind: 'DataVolume',
+    metadata: { ...place, uid: 'dv', ownerReferences: owners, labels },
+    spec: { source: { http: { url: 'https://images.example/a.qcow2' } }, storage },
+    status: { phase: 'Succeeded' },
+  }
+  const owner = { apiVersion: dataVolume.apiVersion, kind: 'DataVolume', name: place.name, uid: 'dv' }
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { ...place, uid: CLAIM_UID, ownerReferences: [owner] },
+    spec: storage,
+    status: { phase: 'Bound' },
+  }
+  const seen = { object: viewAdopted(dataVolume, 'DataVolume'), claim: viewAdopted(claim, 'PersistentVolumeClaim') }
+  const all = { fault: undefined, checkedSince: 0, usedBy: undefined, ...seen, ...facts }
+  return { ...place, dataVolume, claim, image, facts: all }
+}
 
-describe('the plan of an adoption', () => {
-  it('releases what the older operator has, and then creates the image that its object describes', () => {
-    const planned = planAdoption(found(OWNED, { older }))
-    expect(planned).toMatchObject({
-      state: 'ready',
-      reason: 'SourceMatches',
-      owner: 'VMDiskImage kali of crd.pelotech.ot',
-      bytes: 24 * 2 ** 30,
-      manifest: {
-        metadata: { annotations: { 'pelotech.ot/adopt': 'datavolume/kali' } },
-        spec: { url: URL, sourceType: 's3', secretRef: 'creds', snapshotClass: 'ebs' },
-      },
-    })
-    expect(planned.steps.map(({ what }) => what)).toEqual(['unlabel', 'release', 'create'])
-  })
+function anImage(adopt: string, status: object = {}): KubeObject {
+  const metadata = { namespace: 'team', name: 'kali-1.0', annotations: { [ANNOTATIONS.adopt]: adopt } }
+  const spec = { url: 'https://images.example/a.qcow2', sourceType: 'http', diskSize: '10Gi', storageClass: 'fast' }
+  return { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', metadata, spec, status } as KubeObject
+}
 
-  it('goes on after a break at any step', () => {
-    const unlabelled = found(OWNED, { older })
-    const claim = { ...(unlabelled.claim as KubeObject), metadata: { namespace: 'farm', name: 'kali' } }
-    expect(steps({ ...unlabelled, claim })).toEqual(['release', 'create'])
-    expect(steps(found({}, { older }))).toEqual(['create'])
-    const image = object('pelotech.ot/v1alpha1', 'VMDiskImage', { annotations: { 'pelotech.ot/adopt': 'dv/kali' } }, {})
-    expect(planAdoption(found({}, { older, image }))).toMatchObject({ state: 'adopted', steps: [] })
-  })
+const NAMED = 'dv/kali-1.0'
+const TOLD = { conditions: [{ type: 'Adopted', status: 'False', reason: 'AdoptionUnchecked', message: 'set it' }] }
 
-  it('makes an image of what people have filled by hand', () => {
-    const planned = planAdoption(found({}, {}, { http: { url: 'https://images.example/a', secretRef: 'login' } }))
-    expect(planned).toMatchObject({ state: 'ready', madeBy: 'people' })
-    expect(planned.manifest).toMatchObject({ spec: { sourceType: 'http', diskSize: '24Gi', storageClass: 'gp3' } })
-  })
-
-  it.each<[string, FoundVolume, string]>([
+describe('what is to be done for a DataVolume', () => {
+  it.each<[string, Case, string, readonly string[]]>([
+    ['nobody has', {}, 'ready/SourceMatches', ['create']],
+    ['the older operator has', { owners: [OLDER] }, 'ready/SourceMatches', ['release', 'create']],
+    ['has a label of another name', { labels: { owner: 'other' } }, 'ready/SourceMatches', ['release', 'create']],
+    ['something else owns', { owners: [WORKSPACE] }, 'refused/AdoptionOwned', []],
+    ['something else owns too', { owners: [OLDER, WORKSPACE] }, 'refused/AdoptionOwned', []],
+    ['CDI collects', { labels: { 'cdi.kubevirt.io/dataImportCron': 'fedora' } }, 'refused/AdoptionOwned', []],
     [
-      'another controller has it',
-      found({ ownerReferences: [{ ...OLDER, kind: 'Lab', controller: true }] }),
-      'AdoptionOwned',
+      'nobody checks',
+      { owners: [OLDER], facts: { fault: { why: 'it is not there', isWrong: true } } },
+      'refused/AdoptionUnchecked',
+      [],
     ],
     [
-      'its older object is being deleted',
-      found(OWNED, { older: { ...older, metadata: { ...older.metadata, deletionTimestamp: 'now' } } }),
-      'AdoptionMissing',
+      'is of a rule that this user may not read',
+      { facts: { fault: { why: 'the operator may not read it', isUnread: true } } },
+      'ready/SourceMatches',
+      ['create'],
     ],
-    ['it was filled from elsewhere', found(OWNED, { older }, { s3: { url: `${URL}.old` } }), 'SourceDiffers'],
+    ['an image has adopted', { image: anImage(NAMED, { adoption: { uid: CLAIM_UID } }) }, 'adopted/Adopted', []],
     [
-      'an image has its name',
-      found({}, { image: object('pelotech.ot/v1alpha1', 'VMDiskImage', {}, {}) }),
-      'NameConflict',
+      'an image names, and has not adopted',
+      { owners: [OLDER], image: anImage(NAMED, TOLD) },
+      'ready/SourceMatches',
+      ['release'],
     ],
-    ['no image could have its source', found({}, {}, { upload: {} }), 'InvalidSpec'],
-  ])('refuses it if %s', (_why, given, reason) => {
-    expect(planAdoption(given)).toMatchObject({ state: 'refused', reason, steps: [] })
+    ['an image names, and something else refuses', { image: anImage(NAMED, TOLD) }, 'refused/AdoptionUnchecked', []],
+    ['an image of its name does not name', { image: anImage('dv/other') }, 'refused/NameConflict', []],
+    [
+      'an image has adopted an earlier claim of its name of',
+      { image: anImage(NAMED, { adoption: { uid: 'earlier' }, reason: 'AdoptionMissing', message: 'gone' }) },
+      'refused/AdoptionMissing',
+      [],
+    ],
+  ])('that %s', (_what, given, expected, steps) => {
+    const planned = planAdoption(found(given))
+    expect([`${planned.state}/${planned.reason}`, planned.steps.map(({ what }) => what)]).toEqual([expected, steps])
   })
 
-  it('shows nothing that a presigned URL proves', () => {
-    const { manifest } = planAdoption(
-      found({}, {}, { http: { url: 'https://images.example/a?X-Amz-Signature=secret' } }),
-    )
-    expect(JSON.stringify(shownManifest(manifest))).not.toContain('secret')
+  it('says why an image that names it has not adopted it', () => {
+    expect(planAdoption(found({ image: anImage(NAMED, TOLD) })).message).toMatch(/has not adopted it: set it$/)
+  })
+
+  it('prints commands in which the text of others is one word of the shell', () => {
+    const place = { ...found().dataVolume?.metadata, namespace: "a'; id; '" }
+    const planned = planAdoption({ ...found({ owners: [OLDER] }), ...place, namespace: place.namespace } as FoundVolume)
+    expect(planned.steps[0]?.command).toMatch(/^kubectl -n 'a'\\''; id; '\\''' patch dv kali-1\.0 --type=merge -p '\{/)
+  })
+
+  it('releases nothing that has another owner', () => {
+    expect(() => releaseOf(found({ owners: [OLDER, WORKSPACE] }).dataVolume)).toThrow('another owner: Workspace ws')
   })
 })

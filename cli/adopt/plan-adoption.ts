@@ -1,10 +1,20 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Adoptable, parseQuantity, parseVMDiskImageSpec, problemsText } from '@open-terrain/constructs/operator'
+import {
+  type Adoptable,
+  parseAdoptable,
+  parseQuantity,
+  parseVMDiskImageSpec,
+  problemsText,
+} from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../operator/base/messages.ts'
-import { type AdoptionFacts, OLDER_OWNER_LABEL } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
+import {
+  type AdoptedObject,
+  type AdoptionFacts,
+  OLDER_OWNER_LABEL,
+} from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
 import { type AdoptionTarget, judgeAdoptable } from '../../operator/controllers/vm-disk-image/decide/judge-adoption.ts'
-import { controllerOf } from '../../operator/kube/controller-of.ts'
-import { groupOf, type KubeObject, type Raw } from '../../operator/kube/kube-object.ts'
+import { groupOf, type KubeObject, type OwnerReference, type Raw } from '../../operator/kube/kube-object.ts'
+import { shellWord } from '../why/to-paste.ts'
 
 /** Group of the older operator, whose VMDiskImages are another kind. */
 export const OLDER_GROUP = 'crd.pelotech.ot'
@@ -37,9 +47,9 @@ export interface PlannedAdoption {
   readonly namespace: string
   readonly name: string
   readonly madeBy: 'older operator' | 'people'
-  /** Who controls it now, such as `VMDiskImage kali of crd.pelotech.ot`. Absent: nobody. */
+  /** Who owns it now, such as `VMDiskImage kali of crd.pelotech.ot`. Absent: nobody. */
   readonly owner?: string
-  /** `adopted`: there is an image that names it. */
+  /** `adopted`: there is an image that has adopted it. */
   readonly state: 'ready' | 'adopted' | 'refused'
   /** What is proved of it, and what is not; or why it is refused. */
   readonly message: string
@@ -55,12 +65,12 @@ export function planAdoption(found: FoundVolume): PlannedAdoption {
   const { namespace, name, older, image, facts } = found
   const adoptable: Adoptable = { kind: 'DataVolume', name }
   const manifest = manifestOf(found)
-  const owner = facts.object?.controller
+  const owners = facts.object?.owners ?? []
   const about = {
     namespace,
     name,
     madeBy: older === undefined ? ('people' as const) : ('older operator' as const),
-    ...(owner !== undefined && { owner }),
+    ...(owners.length > 0 && { owner: owners.map(({ title }) => title).join(', ') }),
     bytes: Number(parseQuantity(facts.object?.size ?? '0') ?? 0),
     manifest,
   }
@@ -68,67 +78,122 @@ export function planAdoption(found: FoundVolume): PlannedAdoption {
     return { ...about, state: 'refused', reason, message, steps: [] }
   }
   if (isDeleted(older)) return refused('AdoptionMissing', `its VMDiskImage of ${OLDER_GROUP} is being deleted`)
+  const isNamed = image !== undefined && namesIt(image, adoptable)
+  if (isNamed && hasAdopted(image, facts))
+    return { ...about, state: 'adopted', reason: 'Adopted', message: `VMDiskImage ${name} adopts it`, steps: [] }
+  if (image !== undefined && !isNamed)
+    return refused('NameConflict', `there is a VMDiskImage ${name} already: annotate that one, or delete it`)
+  const verdict = verdictOn(found, { adoptable, manifest, isNamed })
+  const { steps, reason, message } = verdict
+  return steps === undefined ? refused(reason, message) : { ...about, state: 'ready', reason, message, steps }
+}
+
+type Verdict = Pick<PlannedAdoption, 'reason' | 'message'> & Partial<Pick<PlannedAdoption, 'steps'>>
+
+/** Returns the steps, and what is proved; without steps, why it is refused. */
+function verdictOn(
+  found: FoundVolume,
+  given: { readonly adoptable: Adoptable; readonly manifest: KubeObject; readonly isNamed: boolean },
+): Verdict {
+  const { namespace, image, facts } = found
+  const { adoptable, manifest, isNamed } = given
+  if (facts.fault !== undefined && facts.fault.isUnread !== true) {
+    const message = `nobody checks who may have a disk adopted: ${facts.fault.why}; install the admission rules first`
+    return { reason: 'AdoptionUnchecked', message }
+  }
   // As it is when the steps before the last are done.
   const released = { ...facts, fault: undefined, ...releasedFacts(found) }
-  const target = targetOf(manifest)
-  const { refusal, proof } = judgeAdoptable(adoptable, released, { namespace, target, isAnySource: false })
-  if (image?.metadata.annotations?.[ANNOTATIONS.adopt] !== undefined)
-    return { ...about, state: 'adopted', reason: 'Adopted', message: `VMDiskImage ${name} adopts it`, steps: [] }
-  if (image !== undefined)
-    return refused('NameConflict', `there is a VMDiskImage ${name} already: annotate that one, or delete it`)
-  if (refusal !== undefined) return refused(refusal.reason, refusal.message)
+  const terms = { namespace, target: targetOf(image ?? manifest), isAnySource: acceptsAnySource(image) }
+  const { refusal, proof } = judgeAdoptable(adoptable, released, terms)
+  if (refusal !== undefined) return refusal
   const parsed = parseVMDiskImageSpec((manifest as Raw).spec)
-  if (!parsed.ok) return refused('InvalidSpec', `no valid image results: ${problemsText(parsed.problems)}`)
-  return { ...about, state: 'ready', reason: proof.reason, message: proof.message, steps: stepsOf(found) }
+  if (!isNamed && !parsed.ok)
+    return { reason: 'InvalidSpec', message: `no valid image results: ${problemsText(parsed.problems)}` }
+  const steps = stepsOf(found).filter(({ what }) => !isNamed || what !== 'create')
+  return steps.length > 0 ? { ...proof, steps } : toldBy(image)
 }
 
 function isDeleted(object: KubeObject | undefined): boolean {
   return object?.metadata.deletionTimestamp !== undefined
 }
 
-/** Reports whether an object is controlled by a VMDiskImage of the older operator. */
-export function isOfOlder(object: KubeObject | undefined): boolean {
-  const controller = object && controllerOf(object)
-  return controller?.kind === 'VMDiskImage' && groupOf(controller.apiVersion) === OLDER_GROUP
+/** Reports whether the annotation of an image names this object, in whichever spelling. */
+function namesIt({ metadata }: KubeObject, { kind, name }: Adoptable): boolean {
+  const named = parseAdoptable(metadata.annotations?.[ANNOTATIONS.adopt] ?? '')
+  return named?.kind === kind && named.name === name
 }
 
+function hasAdopted(image: KubeObject, { claim }: AdoptionFacts): boolean {
+  const uid = (image as Raw).status?.adoption?.uid
+  return uid !== undefined && uid === claim?.uid
+}
+
+function acceptsAnySource(image: KubeObject | undefined): boolean {
+  return image?.metadata.annotations?.[ANNOTATIONS.adoptSource] === 'any'
+}
+
+/** What an image says of what it is to adopt. */
+function toldBy(image: KubeObject | undefined): { readonly reason: string; readonly message: string } {
+  const { conditions = [], reason = 'Adopting', message = 'not looked at yet' } = (image as Raw)?.status ?? {}
+  const told: Raw = conditions.find(({ type }: Raw) => type === 'Adopted') ?? { reason, message }
+  const title = `VMDiskImage ${image?.metadata.name} names it, and has not adopted it`
+  return { reason: told.reason, message: `${title}: ${told.message}` }
+}
+
+/** Reports whether an owner is a VMDiskImage of the older operator, as a controller or not. */
+export function isOlderOwner({ kind, apiVersion }: OwnerReference): boolean {
+  return kind === 'VMDiskImage' && groupOf(apiVersion) === OLDER_GROUP
+}
+
+/** Reports whether only VMDiskImages of the older operator own an object. */
+export function isOfOlder(object: KubeObject | undefined): boolean {
+  const owners = object?.metadata.ownerReferences ?? []
+  return owners.length > 0 && owners.every(isOlderOwner)
+}
+
+/** Its value is the name of the VMDiskImage, which may be another name than that of the object. */
 function isLabelled(object: KubeObject | undefined): boolean {
-  return object !== undefined && object.metadata.labels?.[OLDER_OWNER_LABEL] === object.metadata.name
+  return object?.metadata.labels?.[OLDER_OWNER_LABEL] !== undefined
 }
 
 function releasedFacts({ dataVolume, facts }: FoundVolume): Partial<AdoptionFacts> {
   const { object, claim } = facts
-  const free = isOfOlder(dataVolume) ? { controller: undefined, controllerUid: undefined } : {}
+  const withoutLabel = <T extends AdoptedObject>(one: T): T => ({
+    ...one,
+    labels: one.labels.filter((label) => !label.startsWith(`${OLDER_OWNER_LABEL}=`)),
+  })
+  const free = isOfOlder(dataVolume) ? { owners: [] } : {}
   return {
-    object: object && { ...object, isLabelled: false, ...free },
-    claim: claim && { ...claim, isLabelled: false },
+    object: object && { ...withoutLabel(object), ...free },
+    claim: claim && withoutLabel(claim),
   }
 }
 
 function stepsOf({ namespace, name, dataVolume, claim }: FoundVolume): readonly AdoptionStep[] {
-  const kubectl = `kubectl -n ${namespace}`
+  const kubectl = (...words: readonly string[]) => ['kubectl', '-n', namespace, ...words].map(shellWord).join(' ')
   const steps: AdoptionStep[] = []
   if (isLabelled(claim))
     steps.push({
       what: 'unlabel',
       text: `remove label ${OLDER_OWNER_LABEL} of PersistentVolumeClaim ${name}, by which the older operator deletes it`,
-      command: `${kubectl} label pvc ${name} ${OLDER_OWNER_LABEL}-`,
+      command: kubectl('label', 'pvc', name, `${OLDER_OWNER_LABEL}-`),
     })
   if (isOfOlder(dataVolume) || isLabelled(dataVolume))
     steps.push({
       what: 'release',
       text: `release DataVolume ${name}: remove its owner reference and its label ${OLDER_OWNER_LABEL}, in one write`,
-      command: `${kubectl} patch dv ${name} --type=merge -p '${JSON.stringify(releaseOf(dataVolume))}'`,
+      command: kubectl('patch', 'dv', name, '--type=merge', '-p', JSON.stringify(releaseOf(dataVolume))),
     })
   return [...steps, { what: 'create', text: `create VMDiskImage ${name}, which adopts datavolume/${name}` }]
 }
 
-/** Returns the patch that takes a DataVolume from the older operator. Other owners stay. */
+/** Returns the patch that takes a DataVolume from the older operator. Throws an Error if it would have another owner left. */
 export function releaseOf(dataVolume: KubeObject | undefined): { readonly metadata: object } {
-  const controller = dataVolume && controllerOf(dataVolume)
-  const owners = dataVolume?.metadata.ownerReferences ?? []
-  const ownerReferences = isOfOlder(dataVolume) ? owners.filter(({ uid }) => uid !== controller?.uid) : owners
-  return { metadata: { ownerReferences, labels: { [OLDER_OWNER_LABEL]: null } } }
+  const left = (dataVolume?.metadata.ownerReferences ?? []).filter((owner) => !isOlderOwner(owner))
+  const [other] = left
+  if (other !== undefined)
+    throw new Error(`DataVolume ${dataVolume?.metadata.name} has another owner: ${other.kind} ${other.name}`)
+  return { metadata: { ownerReferences: left, labels: { [OLDER_OWNER_LABEL]: null } } }
 }
 
 function targetOf(manifest: KubeObject): AdoptionTarget {

@@ -20,14 +20,14 @@ export function toPaste(commands: readonly string[], cluster: ClusterChoice = {}
 /** Returns a command for the cluster that the command line has named: the current one of the kubeconfig may be another. */
 function inCluster(command: string, { kubeconfig, context }: ClusterChoice): string {
   const options = [
-    ...(kubeconfig === undefined ? [] : [`--kubeconfig ${quoted(kubeconfig)}`]),
-    ...(context === undefined ? [] : [`--context ${quoted(context)}`]),
+    ...(kubeconfig === undefined ? [] : [`--kubeconfig ${shellWord(kubeconfig)}`]),
+    ...(context === undefined ? [] : [`--context ${shellWord(context)}`]),
   ]
   if (options.length === 0) return command
   return command.replace(/(^|&& )(kubectl|virtctl|ot) /g, (program) => `${program}${options.join(' ')} `)
 }
 
 /** Returns a word as a shell takes it. */
-function quoted(word: string): string {
+export function shellWord(word: string): string {
   return /^[-\w@%+=:,./]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

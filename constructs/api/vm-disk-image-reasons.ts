@@ -381,9 +381,9 @@ export const REASON_HELP = {
   /** Nobody checks who may. */
   AdoptionUnchecked: {
     meaning:
-      'The cluster does not check, or did not check when the annotation was set, whether its author may delete what the image is to adopt. Nothing is adopted or downloaded.',
+      'The cluster does not check, or may not have checked when the annotation was set, whether its author may delete what the image is to adopt. Nothing is adopted or downloaded.',
     remedy:
-      'Install the admission rules (the message says what is wrong with the rule), then remove annotation pelotech.ot/adopt and set it again. Or remove it to have the image downloaded.',
+      'Install the admission rules (the message says what is wrong with the rule), then set annotation pelotech.ot/adopt to its other spelling: dv/NAME for datavolume/NAME, or the reverse. To remove it has the image downloaded.',
   },
   /** It is not there. */
   AdoptionMissing: {
@@ -399,7 +399,8 @@ export const REASON_HELP = {
   },
   /** It does not fit the spec. */
   AdoptionMismatch: {
-    meaning: 'What annotation pelotech.ot/adopt names has another storage class than the spec, or is larger.',
+    meaning:
+      'What annotation pelotech.ot/adopt names has another storage class than the spec, is larger, or has files and no disk.',
     remedy: 'Correct spec.storageClass or spec.diskSize as the message says, or remove the annotation.',
   },
   /** Something writes to it, or another image has it. */
@@ -410,8 +411,9 @@ export const REASON_HELP = {
   /** Somebody else controls it. */
   AdoptionOwned: {
     meaning:
-      'What annotation pelotech.ot/adopt names belongs to another controller, which may delete or change it. The operator touches nothing that is not its own.',
-    remedy: 'Stop that controller, and release the object: ot adopt shows the step, and does it with --yes.',
+      'What annotation pelotech.ot/adopt names has another owner, or a label by which another controller deletes it. The operator touches nothing that is not its own.',
+    remedy:
+      'Stop what owns it, and remove the owner reference or the label that the message names. Of DataVolumes of the older operator, ot adopt --yes does it.',
   },
   /** It is of another source. */
   SourceDiffers: {

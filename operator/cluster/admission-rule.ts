@@ -1,4 +1,5 @@
 import { isSame } from '../base/equality.ts'
+import { fromTime } from '../base/time.ts'
 import { isApiError } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
@@ -21,23 +22,35 @@ export interface RuleFault {
   readonly why: string
   /** Whether nobody checks. Default: that is not known. */
   readonly isWrong?: true
+  /** It could not be read. */
+  readonly isUnread?: true
 }
 
-/** Returns what changes with each change of the rule, or what is wrong with it. Throws ApiError. */
+/** A rule that refuses what it should. */
+export interface RuleInForce {
+  /** Another text after each change. */
+  readonly identity: string
+  /** Since when at the earliest, in milliseconds: the younger of policy and binding. Infinity if they do not say it. */
+  readonly since: number
+}
+
+/** Returns since when the rule is in force, or what is wrong with it. Throws ApiError. */
 export async function readAdmissionRule(
   client: KubeClient,
   rule: AdmissionRule,
   signal: AbortSignal,
-): Promise<string | RuleFault> {
+): Promise<RuleInForce | RuleFault> {
   const read = async (type: typeof ADMISSION_POLICY) =>
     await find<KubeObject & { readonly spec?: Raw }>(client, type, { name: rule.name }, { signal })
   try {
     const [policy, binding] = [await read(ADMISSION_POLICY), await read(ADMISSION_POLICY_BINDING)]
     const identity = [policy, binding].map((one) => [one?.metadata.uid, one?.metadata.generation])
-    return faultIn(rule, policy?.spec, binding?.spec) ?? JSON.stringify(identity)
+    const made = [policy, binding].map((one) => fromTime(one?.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY)
+    const inForce = { identity: JSON.stringify(identity), since: Math.max(...made) }
+    return faultIn(rule, policy?.spec, binding?.spec) ?? inForce
   } catch (error) {
     if (!isApiError(error, 'Rejected')) throw error
-    return { why: `the operator may not read ValidatingAdmissionPolicy ${rule.name} and its binding` }
+    return { why: `the operator may not read ValidatingAdmissionPolicy ${rule.name} and its binding`, isUnread: true }
   }
 }
 

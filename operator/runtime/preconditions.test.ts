@@ -113,3 +113,12 @@ it.each<[string, Precondition]>([
   put('a')
   expect(await unmet([precondition])).toBe(1_000)
 })
+
+it.each([
+  [false, undefined],
+  [true, 1_000],
+])("what has to be nobody else's is asked for live (shared: %s)", async (isShared, afterMs) => {
+  const unshared = { kind: 'Secret', namespace: 'n', name: 'a' }
+  expect(await unmet([{ unshared }], { isShared: async () => isShared })).toBe(afterMs)
+  expect(await unmet([{ unshared }])).toBe(1_000)
+})

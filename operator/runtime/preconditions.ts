@@ -9,7 +9,7 @@ import type { Requeue } from './requeue.ts'
 const KNOWN_AFTER_MS = 1_000
 
 /** A condition for a plan, or for one of its removals or guarded children. Checked by a live read, since a cache may be stale. */
-export type Precondition = Absent | Unchanged | Unreferenced | Uncloned | NoneReady
+export type Precondition = Absent | Unchanged | Unreferenced | Uncloned | Unshared | NoneReady
 
 /** None of these objects exists. */
 export interface Absent {
@@ -52,12 +52,18 @@ export interface Uncloned {
   readonly read: 'cached' | 'live'
 }
 
+/** Nothing owns this object, or uses it: it is none that the operator made. */
+export interface Unshared {
+  readonly unshared: { readonly kind: string; readonly namespace: string; readonly name: string }
+}
+
 /** The live reads of a kind. Those that no plan of the kind needs may be missing. They throw ApiError. */
 export interface LiveReads<P extends KubeObject> {
   /** Reports whether any of the found objects is one that a plan for `primary` assumed to be gone. */
   readonly hasOurs?: (found: readonly KubeObject[], primary: P) => boolean
   readonly countReferences?: ReferenceCount
   readonly isCloned?: (precondition: Uncloned, primary: P, signal: AbortSignal) => Promise<boolean>
+  readonly isShared?: (object: Unshared['unshared'], signal: AbortSignal) => Promise<boolean>
 }
 
 /** Returns all that refers to an object, by a live read. Throws ApiError. */
@@ -93,7 +99,8 @@ export class Preconditions<P extends KubeObject> {
     if ('unchanged' in one)
       return (await this.#read(one.unchanged, signal))?.metadata.resourceVersion === one.unchanged.resourceVersion
     if ('noneReady' in one) return await this.#isNoneReady(one.noneReady, signal)
-    const { countReferences, isCloned } = this.#reads
+    const { countReferences, isCloned, isShared } = this.#reads
+    if ('unshared' in one) return (await isShared?.(one.unshared, signal)) === false
     if ('uncloned' in one) return (await isCloned?.(one, primary, signal)) === false
     const references = await countReferences?.(one.unreferenced, signal)
     return references?.[one.by === 'users' ? 'users' : 'names'].every((name) => one.except?.includes(name)) === true

@@ -37,6 +37,15 @@ async function installRule({ client }: World): Promise<void> {
   } as KubeObject)
 }
 
+/** Waits until an image that is created is sure to have been checked by the rule. */
+async function untilRuleIsOlder(world: World): Promise<void> {
+  const made = await Promise.all(
+    [ADMISSION_POLICY, ADMISSION_POLICY_BINDING].map((type) => world.client.get(type, { name: ADOPTION_RULE })),
+  )
+  const since = Math.max(...made.map(({ metadata }: Raw) => Date.parse(metadata.creationTimestamp)))
+  await world.until('the rule is older than a new image', () => systemClock.now() > since + 7_000 || undefined)
+}
+
 async function removeRule({ client }: World): Promise<void> {
   for (const type of [ADMISSION_POLICY_BINDING, ADMISSION_POLICY]) await client.delete(type, { name: ADOPTION_RULE })
 }
@@ -101,6 +110,10 @@ describe('adoption', () => {
 
     const before = await uidsOf(world, 'kali')
     await world.createImage('kali', { snapshotClass: undefined }, adopt('kali'))
+    // It is about as old as the rule, so that nobody can say which was first.
+    const unsure = await world.untilReason('kali', 'AdoptionUnchecked')
+    expect(unsure.status?.message).toContain('to dv/kali, which means the same')
+    await world.annotate('kali', { [ANNOTATIONS.adopt]: 'dv/kali' })
     const image = await world.untilSynced('kali')
     expect(image.status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim', name: 'kali' })
     expect(conditionOf(image, 'Adopted')).toMatchObject({ status: 'True', reason: 'SourceMatches' })
@@ -121,6 +134,7 @@ describe('adoption', () => {
     await using world = await World.start(cluster())
     const { client, namespace } = world
     await installOlderCrd(client)
+    await untilRuleIsOlder(world)
     await world.createSecret('credentials')
     await syncAsOlder(client, { namespace, name: 'kali', url: S3, storageClass: STORAGE })
     await untilImported(world, 'kali')
@@ -139,7 +153,7 @@ describe('adoption', () => {
     // Without its release it is refused, and the older operator keeps it.
     await world.createImage('kali', { url: S3, sourceType: 's3', snapshotClass: undefined }, adopt('kali'))
     const refused = await world.untilReason('kali', 'AdoptionOwned')
-    expect(refused.status?.message).toContain('controlled by VMDiskImage kali of crd.pelotech.ot')
+    expect(refused.status?.message).toContain('owned by VMDiskImage kali of crd.pelotech.ot')
     await world.deleteImage('kali')
     await world.untilGone('kali')
 

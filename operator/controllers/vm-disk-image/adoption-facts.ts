@@ -1,12 +1,14 @@
 import type { Adoptable, SourceType } from '@open-terrain/constructs/operator'
 import type { RuleFault } from '../../cluster/admission-rule.ts'
-import { ownerIn } from '../../cluster/ownership.ts'
 import { conditionOf, POD_PHASE } from '../../cluster/views.ts'
 import { groupOf, isTerminating, type KubeObject, type Raw } from '../../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../../runtime/foreign.ts'
 
-/** Label by which the older operator finds what it deletes, whoever owns it: name of its VMDiskImage, which its children have too. */
+/** Label by which the older operator finds what it deletes, whoever owns it: name of its VMDiskImage, which may be another name than that of the object. */
 export const OLDER_OWNER_LABEL = 'owner'
+/** Label by which CDI finds the imports of a DataImportCron, of which it deletes all but the last few. */
+const CRON_LABEL = 'cdi.kubevirt.io/dataImportCron'
+const CONTENT_TYPE = 'cdi.kubevirt.io/storage.contentType'
 const URL_MAX = 4_096
 
 /** Where a DataVolume was filled from, as its spec says. */
@@ -17,13 +19,19 @@ export interface FilledFrom {
   readonly checksum: string | undefined
 }
 
+/** An owner of an object. */
+export interface OwnerTitle {
+  /** Such as `VMDiskImage kali of crd.pelotech.ot`. */
+  readonly title: string
+  readonly uid: string
+}
+
 /** Who else may change or delete an object. */
 export interface Ownership {
-  /** Its controller, such as `VMDiskImage kali of crd.pelotech.ot`. */
-  readonly controller: string | undefined
-  readonly controllerUid: string | undefined
-  /** Whether it has the label by which the older operator deletes. */
-  readonly isLabelled: boolean
+  /** Controllers or not: the garbage collector makes no difference. */
+  readonly owners: readonly OwnerTitle[]
+  /** Labels by which others delete it, whoever owns it, such as `owner=kali`. */
+  readonly labels: readonly string[]
 }
 
 /** What a live read found of an object that is to be adopted. */
@@ -38,6 +46,8 @@ export interface AdoptedObject extends Ownership {
   readonly filledFrom: FilledFrom | undefined
   /** Of a claim: the phase of a pod of CDI that fills it; undefined if there was none. */
   readonly filler: string | undefined
+  /** What CDI was to make of it: `archive` is no disk. */
+  readonly contentType: string | undefined
   /** Of a snapshot. */
   readonly isReady: boolean
 }
@@ -46,6 +56,8 @@ export interface AdoptedObject extends Ownership {
 export interface AdoptionFacts {
   /** Why nobody checks who may have something adopted; undefined: the rule is in force. */
   readonly fault: RuleFault | undefined
+  /** Since when the rule is there, in milliseconds; undefined: it is not in force. */
+  readonly checkedSince: number | undefined
   /** What the annotation names; undefined: it does not exist. */
   readonly object: AdoptedObject | undefined
   /** The claim of a DataVolume. */
@@ -56,24 +68,32 @@ export interface AdoptionFacts {
 
 export function viewAdopted(object: KubeObject, kind: Adoptable['kind']): AdoptedObject {
   const { metadata, spec = {}, status = {} }: Raw = object
-  const controller = ownerIn(object.metadata)
   const storage = kind === 'DataVolume' ? (spec.storage ?? spec.pvc) : spec
   const size = kind === 'VolumeSnapshot' ? status.restoreSize : storage?.resources?.requests?.storage
   return {
     uid: metadata.uid ?? '',
-    controller: controller && `${controller.kind} ${controller.name} of ${groupOf(controller.apiVersion) || 'v1'}`,
-    controllerUid: controller?.uid,
-    isLabelled: metadata.labels?.[OLDER_OWNER_LABEL] === metadata.name,
+    ...ownershipOf(object),
     isTerminating: isTerminating(object),
     phase: upTo(VALUE_MAX, status.phase),
     size: size === undefined ? undefined : upTo(VALUE_MAX, size),
     storageClass: storage?.storageClassName,
     filledFrom: kind === 'DataVolume' ? filledFrom(spec) : undefined,
+    contentType: kind === 'DataVolume' ? spec.contentType : metadata.annotations?.[CONTENT_TYPE],
     filler: metadata.annotations?.[POD_PHASE],
     isReady:
       kind === 'VolumeSnapshot'
         ? status.readyToUse === true
         : conditionOf(status.conditions ?? [], 'Bound').status !== 'False',
+  }
+}
+
+function ownershipOf({ metadata: { ownerReferences = [], labels = {} } }: KubeObject): Ownership {
+  const found = [OLDER_OWNER_LABEL, CRON_LABEL].filter((label) => labels[label] !== undefined)
+  return {
+    owners: ownerReferences.map(({ apiVersion, kind, name, uid }) => {
+      return { title: upTo(VALUE_MAX, `${kind} ${name} of ${groupOf(apiVersion) || 'v1'}`), uid }
+    }),
+    labels: found.map((label) => `${label}=${upTo(VALUE_MAX, labels[label])}`),
   }
 }
 

@@ -13,7 +13,9 @@ import {
   VOLUME_SNAPSHOT,
 } from '../../kube/resource-types.ts'
 import { LiveReadLoop, type LiveReadServices } from '../../runtime/live-read-loop.ts'
+import type { Unshared } from '../../runtime/preconditions.ts'
 import { type AdoptionFacts, claimsOfMachine, claimsOfPod, viewAdopted } from './adoption-facts.ts'
+import { ownedRefusal } from './decide/judge-adoption.ts'
 
 export const ADOPTABLE_TYPES: Readonly<Record<AdoptableKind, ResourceType>> = {
   DataVolume: DATA_VOLUME,
@@ -23,6 +25,8 @@ export const ADOPTABLE_TYPES: Readonly<Record<AdoptableKind, ResourceType>> = {
 
 /** How soon a change is seen that no cache has: of the rule, of machines, of pods. */
 const EVERY_MS = 60_000
+/** Images that are looked at one after the other share the lists of a namespace. */
+const ROUND_MS = 5_000
 const RULE: AdmissionRule = { name: ADOPTION_RULE, spec: ADOPTION_POLICY, subjects: 'images' }
 
 /** What is to be read for an image. */
@@ -57,6 +61,8 @@ export class AdoptionReads extends LiveReadLoop {
   readonly #options: Options
   readonly #wanted = new Map<string, Wanted>()
   readonly #seen = new Map<string, Seen>()
+  /** By namespace. */
+  readonly #users = new Map<string, { readonly users: Users; readonly atMs: number }>()
 
   constructor(options: Options) {
     super(options, 'vmdiskimage-adoption-reads', async (key, signal) => {
@@ -91,7 +97,7 @@ export class AdoptionReads extends LiveReadLoop {
     const wanted = this.#wanted.get(key)
     if (wanted === undefined) return
     const [namespace = ''] = key.split('/')
-    const facts = await readAdoptionFacts(this.#options.client, namespace, wanted.adoptable, signal)
+    const facts = await this.#facts(namespace, wanted.adoptable, signal)
     // What changed meanwhile is read again.
     if (!isSame(this.#wanted.get(key), wanted)) return
     const before = this.#seen.get(key)
@@ -99,38 +105,93 @@ export class AdoptionReads extends LiveReadLoop {
     this.readAfter(key, EVERY_MS)
     if (before?.version !== wanted.version || !isSame(before.facts, facts)) this.#options.onChange(key)
   }
+
+  /** Users are not looked for where something else is wrong: a namespace may have thousands of pods. */
+  async #facts(namespace: string, adoptable: Adoptable, signal: AbortSignal): Promise<AdoptionFacts> {
+    const { client, clock } = this.#options
+    const facts = await readWithoutUser(client, namespace, adoptable, signal)
+    const isRefused = facts.fault !== undefined || facts.object === undefined || facts.object.isTerminating
+    if (isRefused || ownedRefusal(adoptable, facts) !== undefined) return facts
+    const before = this.#users.get(namespace)
+    const isOfRound = before !== undefined && clock.monotonic() - before.atMs < ROUND_MS
+    const { users } = isOfRound ? before : { users: await usersIn(client, namespace, signal) }
+    if (!isOfRound) this.#users.set(namespace, { users, atMs: clock.monotonic() })
+    return { ...facts, usedBy: userIn(users, adoptable) }
+  }
 }
 
-/** Returns what live reads find of an object that is to be adopted. Throws ApiError. */
+/** Returns all that live reads find of an object that is to be adopted. Throws ApiError. */
 export async function readAdoptionFacts(
+  client: KubeClient,
+  namespace: string,
+  adoptable: Adoptable,
+  signal: AbortSignal,
+): Promise<AdoptionFacts> {
+  const facts = await readWithoutUser(client, namespace, adoptable, signal)
+  return { ...facts, usedBy: userIn(await usersIn(client, namespace, signal), adoptable) }
+}
+
+/** Returns a live read that tells whether anything owns an object, or uses it. It throws ApiError. */
+export function isSharedBy(client: KubeClient) {
+  return async ({ kind, namespace, name }: Unshared['unshared'], signal: AbortSignal): Promise<boolean> => {
+    const adoptable = { kind: kind as AdoptableKind, name }
+    const objects = await readObjects(client, namespace, adoptable, signal)
+    if (ownedRefusal(adoptable, objects) !== undefined) return true
+    return userIn(await usersIn(client, namespace, signal), adoptable) !== undefined
+  }
+}
+
+async function readWithoutUser(
+  client: KubeClient,
+  namespace: string,
+  adoptable: Adoptable,
+  signal: AbortSignal,
+): Promise<AdoptionFacts> {
+  const rule = await readAdmissionRule(client, RULE, signal)
+  return {
+    ...('identity' in rule ? { fault: undefined, checkedSince: rule.since } : { fault: rule, checkedSince: undefined }),
+    ...(await readObjects(client, namespace, adoptable, signal)),
+    usedBy: undefined,
+  }
+}
+
+async function readObjects(
   client: KubeClient,
   namespace: string,
   { kind, name }: Adoptable,
   signal: AbortSignal,
-): Promise<AdoptionFacts> {
+): Promise<Pick<AdoptionFacts, 'object' | 'claim'>> {
   const key = { namespace, name }
-  const found = await readAdmissionRule(client, RULE, signal)
   const object = await find(client, ADOPTABLE_TYPES[kind], key, { signal })
   const claim = kind === 'DataVolume' ? await find(client, PERSISTENT_VOLUME_CLAIM, key, { signal }) : undefined
-  const machine = async () =>
-    await firstOf(
-      listAll(client, KUBEVIRT_VIRTUAL_MACHINE, { namespace, signal, project: using(name, claimsOfMachine) }),
-    )
-  const pod = async () => await firstOf(listAll(client, POD, { namespace, signal, project: using(name, claimsOfPod) }))
   return {
-    fault: typeof found === 'string' ? undefined : found,
     object: object && viewAdopted(object, kind),
     claim: claim && viewAdopted(claim, 'PersistentVolumeClaim'),
-    usedBy: kind === 'VolumeSnapshot' ? undefined : ((await machine()) ?? (await pod())),
   }
 }
 
-function using(claim: string, claimsOf: (object: KubeObject) => readonly string[]) {
-  return (object: KubeObject): string | undefined =>
-    claimsOf(object).includes(claim) ? `${object.kind} ${object.metadata.name}` : undefined
+/** By claim: what has it as a disk, or mounts it. */
+type Users = ReadonlyMap<string, string>
+
+function userIn(users: Users, { kind, name }: Adoptable): string | undefined {
+  return kind === 'VolumeSnapshot' ? undefined : users.get(name)
 }
 
-async function firstOf(found: AsyncIterable<string | undefined>): Promise<string | undefined> {
-  for await (const one of found) if (one !== undefined) return one
-  return undefined
+async function usersIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Users> {
+  const users = new Map<string, string>()
+  const reads = [
+    [POD, claimsOfPod],
+    [KUBEVIRT_VIRTUAL_MACHINE, claimsOfMachine],
+  ] as const
+  for (const [type, claimsOf] of reads) {
+    const project = (object: KubeObject) => claimsOf(object).map((claim) => [claim, titleOf(object, type)] as const)
+    for await (const used of listAll(client, type, { namespace, signal, project }))
+      for (const [claim, user] of used) users.set(claim, user)
+  }
+  return users
+}
+
+/** Lists do not name the kind of each object. */
+function titleOf({ metadata }: KubeObject, { kind }: ResourceType): string {
+  return `${kind} ${metadata.name}`
 }

@@ -18,15 +18,15 @@ export function anAdoptedObject(kind: AdoptableKind, more: Partial<AdoptedObject
   const isDataVolume = kind === 'DataVolume'
   return {
     uid: isDataVolume ? DATA_VOLUME_UID : ADOPTED_UID,
-    controller: undefined,
-    controllerUid: undefined,
-    isLabelled: false,
+    owners: [],
+    labels: [],
     isTerminating: false,
     phase: { DataVolume: 'Succeeded', PersistentVolumeClaim: 'Bound', VolumeSnapshot: '' }[kind],
     size: '10Gi',
     storageClass: kind === 'VolumeSnapshot' ? undefined : 'fast',
     filledFrom: isDataVolume ? { sourceType: 'http', url: SPEC['url'] as string, checksum: undefined } : undefined,
     filler: undefined,
+    contentType: undefined,
     isReady: true,
     ...more,
   }
@@ -34,11 +34,12 @@ export function anAdoptedObject(kind: AdoptableKind, more: Partial<AdoptedObject
 
 /** All that live reads found: nothing speaks against it. */
 export function someFacts(kind: AdoptableKind, more: Partial<AdoptionFacts> = {}): AdoptionFacts {
-  const controlled = { controller: `DataVolume ${ADOPTED_NAME} of cdi.kubevirt.io`, controllerUid: DATA_VOLUME_UID }
+  const owner = { title: `DataVolume ${ADOPTED_NAME} of cdi.kubevirt.io`, uid: DATA_VOLUME_UID }
   return {
     fault: undefined,
+    checkedSince: Number.NEGATIVE_INFINITY,
     object: anAdoptedObject(kind),
-    claim: kind === 'DataVolume' ? anAdoptedObject('PersistentVolumeClaim', controlled) : undefined,
+    claim: kind === 'DataVolume' ? anAdoptedObject('PersistentVolumeClaim', { owners: [owner] }) : undefined,
     usedBy: undefined,
     ...more,
   }

@@ -8,6 +8,7 @@ import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import { QueuePositions } from './admission/queue-positions.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
+import { isSharedBy } from './adoption-reads.ts'
 import { IMAGE, siblingKey } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
@@ -51,7 +52,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       urgentGroupOf: namespaceOf,
       prepare: () => admission.giveWay(),
       plan: (image) => this.#plan(image),
-      reads: { hasOurs: hasImageChild, isCloned: clones.read, countReferences },
+      reads: { hasOurs: hasImageChild, isCloned: clones.read, isShared: isSharedBy(options.client), countReferences },
       throttle: ({ metadata: { uid = '' }, status }, plan, sinceWriteMs) =>
         imageThrottleOf(status, plan.status, sinceWriteMs, positions.take(uid)),
       factsBetween: (image, status) => factsBetween(image.status, status),

@@ -57,7 +57,7 @@ export class SecretCopyRule extends LiveReadLoop {
       this.#begun += 1
       const [at, beganMs, before] = [this.#begun, options.clock.monotonic(), this.#rule]
       const found = await readAdmissionRule(options.client, RULE, signal)
-      this.#rule = typeof found === 'string' ? this.#noteSeen(at, found) : this.#noteFault(at, found, beganMs)
+      this.#rule = 'identity' in found ? this.#noteSeen(at, found.identity) : this.#noteFault(at, found, beganMs)
       this.readAfter(KEY, EVERY_MS)
       const waiting = [...this.#waiting]
       this.#waiting.clear()

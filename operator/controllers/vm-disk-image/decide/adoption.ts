@@ -1,9 +1,16 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Adoptable, parseAdoptable, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
+import {
+  ADOPTABLE_KINDS,
+  type Adoptable,
+  parseAdoptable,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
+import { fromTime } from '../../../base/time.ts'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import type { NewCondition } from '../../../runtime/conditions.ts'
+import type { Unshared } from '../../../runtime/preconditions.ts'
 import { newCondition } from '../../../runtime/summary.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
 import type { ImageWorld } from '../world.ts'
@@ -44,17 +51,76 @@ export function adoptionOf(
   const value = world.image.metadata.annotations?.[ANNOTATIONS.adopt]
   const { adoption: before } = status
   if (value === undefined || isSpent(value, target, status)) return settled(value, status)
-  const record: Record = before?.object === value ? before : { object: value, revision: target.revision }
   const told = toldOf(status)
-  // An earlier CRD drops the record: it is not written again each time.
-  const recorded = before === undefined && told !== undefined ? status : { ...status, adoption: record }
-  const isMade = status.artifact?.revision === target.revision && record.uid === undefined
-  if (isMade || (dataVolume !== undefined && isFinished(dataVolume)))
-    return { status: recorded, adoption: undefined, adopted: undefined }
+  if (isMadeOtherwise(value, target, world, status, dataVolume))
+    return { status, adoption: undefined, adopted: undefined }
+  const isOfIt = before?.object === value && before.uid !== undefined
+  // Its snapshot is there, and needs the claim no more.
+  if (isOfIt && status.artifact?.revision === target.revision && status.artifact.adoptedUID === undefined)
+    return { status, ...snapshotted(before, world, told) }
   const adoptable = parseAdoptable(value)
+  if (before === undefined && isDropped(told)) return droppedRecord(adoptable, status)
+  const record = before?.object === value ? before : newRecord(value, target, { world, isFirst: before === undefined })
+  // Without a record, nothing tells a first look from a later one: none is written before there is a verdict.
+  const recorded = before === undefined ? status : { ...status, adoption: record }
   if (adoptable !== undefined && isHeld(record, adoptable, world))
     return { status: recorded, adoption: { state: 'adopted', adoptable }, adopted: told ?? adoptedBefore(adoptable) }
   return judged({ world, target, status: recorded, record }, adoptable)
+}
+
+/** Reports whether the wanted revision is downloaded already: the annotation waits for the next one. */
+function isMadeOtherwise(
+  value: string,
+  { revision }: Target,
+  { snapshots }: ImageWorld,
+  { artifact, adoption }: VMDiskImageStatus,
+  dataVolume: DataVolumeView | undefined,
+): boolean {
+  if (dataVolume !== undefined && isFinished(dataVolume)) return true
+  if (adoption?.object === value && adoption.uid !== undefined) return false
+  // Also where the status was lost.
+  const isOfIt = (one: SnapshotView) => one.metadata.labels?.[LABELS.revision] === revision && !isTerminating(one)
+  return artifact?.revision === revision || snapshots.some(isOfIt)
+}
+
+/** How much later than the rule an image has to be: API servers take a moment to know a new rule. */
+const RULE_KNOWN_AFTER_MS = 5_000
+
+/** Who creates an image with the annotation is checked then: one that is older than the rule may have been annotated before it. */
+function newRecord(
+  object: string,
+  { revision }: Target,
+  { world: { image, adoptable }, isFirst }: { readonly world: ImageWorld; readonly isFirst: boolean },
+): Record {
+  const since = adoptable?.sighted?.facts.checkedSince
+  const createdAt = fromTime(image.metadata.creationTimestamp) ?? 0
+  const isOlder = isFirst && since !== undefined && createdAt < since + RULE_KNOWN_AFTER_MS
+  return { object, revision, ...(isOlder && { unchecked: true as const }) }
+}
+
+/** Reports whether the record is lost that is written with this condition: an earlier CRD drops it. */
+function isDropped(told: NewCondition | undefined): boolean {
+  return told !== undefined && told.reason !== 'AdoptionInvalid'
+}
+
+function droppedRecord(adoptable: Adoptable | undefined, status: VMDiskImageStatus): Adopting {
+  const message = `the CRD of VMDiskImages does not keep what is adopted, as it is of an earlier version: install the CRDs of this one, then remove annotation ${ANNOTATIONS.adopt} and set it again`
+  const refusal = { reason: 'AdoptionUnchecked', message } as const
+  return {
+    status,
+    adoption: { state: 'refused', adoptable, refusal },
+    adopted: newCondition(ADOPTED, false, refusal),
+  }
+}
+
+/** The claim may still be there. */
+function snapshotted(record: Record, world: ImageWorld, told: NewCondition | undefined): Omit<Adopting, 'status'> {
+  const adoptable = parseAdoptable(record.object)
+  if (adoptable === undefined) return { adoption: undefined, adopted: told }
+  return {
+    adoption: isHeld(record, adoptable, world) ? { state: 'adopted', adoptable } : undefined,
+    adopted: told?.status === 'True' ? told : adoptedBefore(adoptable),
+  }
 }
 
 function toldOf({ conditions }: VMDiskImageStatus): NewCondition | undefined {
@@ -94,19 +160,30 @@ interface Case {
 function judged({ world, target, status, record }: Case, adoptable: Adoptable | undefined): Adopting {
   const verdict = verdictOn(adoptable, { world, target, status, record })
   const { uid: _uid, storageClass: _class, ...plain } = record
-  if (verdict.state === 'looking') {
-    const message = `looking at ${adoptableTitle(verdict.adoptable)}, which annotation ${ANNOTATIONS.adopt} names`
-    const adopted = newCondition(ADOPTED, false, { reason: 'Adopting', message })
-    return { status, adoption: verdict, adopted }
+  const isFirst = status.adoption === undefined
+  const looking = (one: Adoptable) => {
+    const message = `looking at ${adoptableTitle(one)}, which annotation ${ANNOTATIONS.adopt} names`
+    return newCondition(ADOPTED, false, { reason: 'Adopting', message })
   }
+  if (verdict.state === 'looking')
+    return { status, adoption: verdict, adopted: isFirst ? undefined : looking(verdict.adoptable) }
   if (verdict.state === 'refused') {
-    const isUnchecked = record.unchecked === true || world.adoptable?.sighted?.facts.fault?.isWrong === true
+    const isUnchecked = record.unchecked === true || world.adoptable?.sighted?.facts.fault !== undefined
     const adoption = { ...plain, ...(isUnchecked && { unchecked: true as const }) }
-    const isStored = status.adoption !== undefined
     return {
-      status: isStored ? { ...status, adoption } : status,
+      // A value that names nothing is no first record: another write sets one that does.
+      status: isFirst && adoptable === undefined ? status : { ...status, adoption },
       adoption: verdict,
       adopted: newCondition(ADOPTED, false, verdict.refusal),
+    }
+  }
+  if (isFirst) {
+    // Only a record that the API server keeps is built on.
+    const { adoptable: which } = verdict
+    return {
+      status: { ...status, adoption: plain },
+      adoption: { state: 'looking', adoptable: which },
+      adopted: looking(which),
     }
   }
   const { adoptable: which, proof, uid, storageClass } = verdict
@@ -159,7 +236,7 @@ function recorded(world: ImageWorld, adoption: Record | undefined): KubeObject |
 
 /**
  * Returns what is to be deleted with the image, or when its next revision is there: what it has adopted, if its spec says so, and its author still does. Never
- * what somebody else controls, or another image has adopted too.
+ * what somebody else owns, or another image has adopted too. Caches know too few owners, and no users: {@link unsharedIf} is to be asked before.
  */
 export function disposableOf(world: ImageWorld): readonly KubeObject[] {
   const { image, spec, adoptable } = world
@@ -167,15 +244,24 @@ export function disposableOf(world: ImageWorld): readonly KubeObject[] {
   const isAsked = spec.ok && spec.spec.reclaimPolicy === 'Delete'
   if (!isAsked || adoption?.uid === undefined || image.metadata.annotations?.[ANNOTATIONS.adopt] !== adoption.object)
     return []
+  // Its spec is of a template, which the operator writes with its own rights: nobody has asked whether the author of that may delete a disk.
+  const { labels, annotations } = image.metadata
+  if (labels?.[LABELS.createdBy] !== undefined || annotations?.[ANNOTATIONS.creator] !== undefined) return []
   const held = recorded(world, adoption)
   if (held === undefined || adoptable === undefined || adoptable.otherAdopter !== undefined) return []
   const { dataVolume } = adoptable
-  const controller = held.metadata.ownerReferences?.find((one) => one.controller === true)
-  if (controller === undefined) return [held]
+  const [owner] = held.metadata.ownerReferences ?? []
+  if (owner === undefined) return [held]
   // Without its DataVolume, CDI would fill the claim again.
-  const isOfDataVolume = dataVolume !== undefined && dataVolume.metadata.uid === controller.uid
-  const isFree = dataVolume?.metadata.ownerReferences?.some((one) => one.controller === true) !== true
-  return isOfDataVolume && isFree ? [dataVolume] : []
+  const isOfDataVolume = dataVolume !== undefined && dataVolume.metadata.uid === owner.uid
+  return isOfDataVolume && !dataVolume.metadata.ownerReferences?.length ? [dataVolume] : []
+}
+
+/** Returns what must be true of a child before it is deleted: what was adopted may have another owner or user that no cache shows. */
+export function unsharedIf(world: ImageWorld, child: KubeObject): readonly Unshared[] {
+  const { kind, metadata } = child
+  const { namespace = '', name } = metadata
+  return disposableOf(world).includes(child) ? [{ unshared: { kind, namespace, name } }] : []
 }
 
 interface Accepted {
@@ -217,15 +303,24 @@ function verdictOn(adoptable: Adoptable | undefined, given: Case): Pending | Acc
 }
 
 function unchecked({ record }: Case, { fault }: AdoptionFacts): AdoptionRefusal | undefined {
-  const why = 'nobody checks whether the author of this image may have it adopted'
+  const again = `set annotation ${ANNOTATIONS.adopt} to ${otherSpelling(record.object)}, which means the same: who sets it is checked then`
   if (fault !== undefined)
     return {
       reason: 'AdoptionUnchecked',
-      message: `${why}: ${fault.why}; install the admission rules, then remove annotation ${ANNOTATIONS.adopt} and set it again`,
+      message: `nobody checks whether the author of this image may have it adopted: ${fault.why}; install the admission rules, then ${again}`,
     }
   if (record.unchecked !== true) return undefined
-  const message = `annotation ${ANNOTATIONS.adopt} was set while nobody checked whether its author may delete what it names: remove it, and set it again`
+  const message = `annotation ${ANNOTATIONS.adopt} may have been set while nobody checked whether its author may delete what it names: ${again}`
   return { reason: 'AdoptionUnchecked', message }
+}
+
+/** To remove the annotation would start the download. */
+function otherSpelling(value: string): string {
+  const adoptable = parseAdoptable(value)
+  if (adoptable === undefined) return value
+  const words = ADOPTABLE_KINDS[adoptable.kind].words
+  const [long, , short] = words
+  return `${value.startsWith(`${short}/`) ? long : short}/${adoptable.name}`
 }
 
 function adoptedByOther(adoptable: Adoptable, other: string | undefined): AdoptionRefusal | undefined {

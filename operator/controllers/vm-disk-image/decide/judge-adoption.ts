@@ -47,8 +47,10 @@ function refusalOf(adoptable: Adoptable, facts: AdoptionFacts, terms: AdoptionTe
   const title = adoptableTitle(adoptable)
   if (object === undefined) return missing(`${title} does not exist in namespace ${namespace}`)
   if (object.isTerminating) return missing(`${title} is being deleted`)
-  const owned = ownedBySomebody(adoptable, object) ?? claimOwned(adoptable, object, claim)
+  const owned = ownedRefusal(adoptable, facts)
   if (owned !== undefined) return owned
+  const files = archived(adoptable, object, claim)
+  if (files !== undefined) return files
   const incomplete = incompleteIn(adoptable, object, claim)
   if (incomplete !== undefined) return incomplete
   if (usedBy !== undefined)
@@ -93,28 +95,45 @@ function troubleOf(name: string, claim: AdoptedObject | undefined): Refuse {
 }
 
 /** Names who has it, and the step that releases it. */
-function ownedBySomebody(adoptable: Adoptable, { controller, isLabelled }: Ownership, isNamed = true): Refuse {
+function ownedBySomebody(adoptable: Adoptable, { owners, labels }: Ownership, isNamed = true): Refuse {
+  const { kind, name } = adoptable
   const title = adoptableTitle(adoptable)
-  if (isNamed && adoptable.kind === 'PersistentVolumeClaim' && controller?.startsWith('DataVolume ') === true)
-    return {
-      reason: 'AdoptionOwned',
-      message: `${title} belongs to ${controller}: set annotation ${ANNOTATIONS.adopt} to datavolume/${adoptable.name}`,
-    }
-  if (controller !== undefined)
-    return {
-      reason: 'AdoptionOwned',
-      message: `${title} is controlled by ${controller}, which may delete it: release it by removing its metadata.ownerReferences, as ot adopt shows, or with ot adopt --yes`,
-    }
-  if (!isLabelled) return undefined
-  const message = `${title} has the label owner=${adoptable.name}, by which the older operator deletes it whoever owns it: remove that label, as ot adopt shows, or with ot adopt --yes`
-  return { reason: 'AdoptionOwned', message }
+  const [owner] = owners
+  const reason = 'AdoptionOwned'
+  if (isNamed && kind === 'PersistentVolumeClaim' && owner?.title.startsWith('DataVolume ') === true) {
+    const message = `${title} belongs to ${owner.title}: set annotation ${ANNOTATIONS.adopt} to datavolume/${name}`
+    return { reason, message }
+  }
+  // It looks at DataVolumes, and at their claims.
+  const how = isNamed && kind !== 'DataVolume' ? '' : ', as ot adopt shows'
+  if (owner !== undefined) {
+    const who = owners.map((one) => one.title).join(', ')
+    const message = `${title} is owned by ${who}, with which it may be deleted: release it by removing its metadata.ownerReferences${how}`
+    return { reason, message }
+  }
+  if (labels.length === 0) return undefined
+  const message = `${title} has the label ${labels.join(', ')}, by which another controller deletes it whoever owns it: remove that label${how}`
+  return { reason, message }
 }
 
 function claimOwned({ kind, name }: Adoptable, { uid }: AdoptedObject, claim: AdoptedObject | undefined): Refuse {
   if (kind !== 'DataVolume' || claim === undefined) return undefined
-  const isOfIt = claim.controllerUid === undefined || claim.controllerUid === uid
-  const foreign = { ...claim, controller: isOfIt ? undefined : claim.controller }
+  const foreign = { ...claim, owners: claim.owners.filter((owner) => owner.uid !== uid) }
   return ownedBySomebody({ kind: 'PersistentVolumeClaim', name }, foreign, false)
+}
+
+/** Returns who else has an object, or the claim of a DataVolume; undefined: nobody. */
+export function ownedRefusal(
+  adoptable: Adoptable,
+  { object, claim }: Pick<AdoptionFacts, 'object' | 'claim'>,
+): AdoptionRefusal | undefined {
+  return object && (ownedBySomebody(adoptable, object) ?? claimOwned(adoptable, object, claim))
+}
+
+function archived(adoptable: Adoptable, object: AdoptedObject, claim: AdoptedObject | undefined): Refuse {
+  if (object.contentType !== 'archive' && claim?.contentType !== 'archive') return undefined
+  const message = `${adoptableTitle(adoptable)} has contentType archive, so that it has files and no disk: name another one, ${OR_DOWNLOAD}`
+  return { reason: 'AdoptionMismatch', message }
 }
 
 const GIB = 1024n ** 3n
@@ -183,6 +202,8 @@ function proofOf(adoptable: Adoptable, facts: AdoptionFacts, { target }: Adoptio
   const what = `${adoptableTitle(adoptable)} is ${state}${size}`
   switch (compared(facts, target)) {
     case 'same': {
+      if (target.sourceType === 'blank')
+        return { reason: 'SourceMatches', message: `${what}, and was made blank, as the spec says` }
       const how = target.checksum === undefined ? '' : ' with its checksum'
       return { reason: 'SourceMatches', message: `${what}, and was filled from the source in the spec${how}` }
     }

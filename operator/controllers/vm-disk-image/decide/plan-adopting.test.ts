@@ -1,4 +1,4 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { AdoptableKind } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { ADOPTED_NAME, ADOPTED_UID, adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
@@ -38,6 +38,7 @@ const object = (more: Parameters<typeof anAdoptedObject>[1], kind: AdoptableKind
 const claim = (more: Parameters<typeof anAdoptedObject>[1]) => ({
   claim: anAdoptedObject('PersistentVolumeClaim', more),
 })
+const ownedBy = (title: string) => [{ title, uid: 'other' }]
 const filledFrom = (url: string, checksum?: string) => ({ filledFrom: { sourceType: 'http' as const, url, checksum } })
 const SUM = `sha256:${'a'.repeat(64)}`
 const OTHER_SUM = `sha256:${'b'.repeat(64)}`
@@ -63,26 +64,53 @@ describe('adopting', () => {
     ['a claim without its volume', { facts: claim({ phase: 'Lost' }) }, 'AdoptionMissing', /lost its volume/],
     [
       'a DataVolume that another controller has',
-      { facts: object({ controller: 'VMDiskImage kali of crd.pelotech.ot' }) },
+      { facts: object({ owners: ownedBy('VMDiskImage kali of crd.pelotech.ot') }) },
       'AdoptionOwned',
-      /controlled by VMDiskImage kali of crd\.pelotech\.ot.*ot adopt/,
+      /owned by VMDiskImage kali of crd\.pelotech\.ot.*ot adopt/,
     ],
     [
       'a DataVolume that the older operator deletes by its label',
-      { facts: object({ isLabelled: true }) },
+      { facts: object({ labels: ['owner=kali'] }) },
       'AdoptionOwned',
-      /label owner=kali-1\.0/,
+      /label owner=kali,/,
     ],
-    ['a claim with that label', { facts: claim({ isLabelled: true }) }, 'AdoptionOwned', /PersistentVolumeClaim/],
+    [
+      'a claim with that label',
+      { facts: claim({ labels: ['owner=other'] }) },
+      'AdoptionOwned',
+      /PersistentVolumeClaim kali-1\.0 has the label owner=other/,
+    ],
+    [
+      'a claim that names its own DataVolume and another owner',
+      {
+        facts: claim({
+          owners: [{ title: 'DataVolume it of cdi', uid: 'adopted-dv' }, ...ownedBy('StatefulSet db of apps')],
+        }),
+      },
+      'AdoptionOwned',
+      /owned by StatefulSet db of apps,/,
+    ],
+    [
+      'a claim of a Workspace, for which ot adopt does nothing',
+      {
+        kind: 'PersistentVolumeClaim',
+        facts: object({ owners: ownedBy('Workspace ws of pelotech.ot') }, 'PersistentVolumeClaim'),
+      },
+      'AdoptionOwned',
+      /owned by Workspace ws of pelotech\.ot.*ownerReferences$/,
+    ],
     [
       'the claim of another DataVolume',
-      { facts: claim({ controller: 'DataVolume other of cdi.kubevirt.io', controllerUid: 'other' }) },
+      { facts: claim({ owners: ownedBy('DataVolume other of cdi.kubevirt.io') }) },
       'AdoptionOwned',
-      /controlled by DataVolume other/,
+      /owned by DataVolume other/,
     ],
     [
       'a claim that has a DataVolume',
-      { kind: 'PersistentVolumeClaim', facts: object({ controller: 'DataVolume a of cdi' }, 'PersistentVolumeClaim') },
+      {
+        kind: 'PersistentVolumeClaim',
+        facts: object({ owners: ownedBy('DataVolume a of cdi') }, 'PersistentVolumeClaim'),
+      },
       'AdoptionOwned',
       /to datavolume\//,
     ],
@@ -100,6 +128,7 @@ describe('adopting', () => {
       'AdoptionUnfinished',
       /readyToUse/,
     ],
+    ['files', { facts: object({ contentType: 'archive' }) }, 'AdoptionMismatch', /no disk/],
     ['the disk of a machine', { facts: { usedBy: 'VirtualMachine desk' } }, 'AdoptionInUse', /VirtualMachine desk/],
     ['what another image has', { adoptable: { otherAdopter: 'other' } }, 'AdoptionInUse', /VMDiskImage other/],
     [
@@ -223,6 +252,42 @@ describe('adopting', () => {
     expect(walk.stand).toBe('Snapshotting/Snapshotting')
   })
 
+  it.each([true, undefined])('says how to be checked without the start of a download (wrong: %s)', (isWrong) => {
+    const fault = { why: 'it is of another version', ...(isWrong && { isWrong }) }
+    const walk = walkOf({ facts: { fault, checkedSince: undefined } }).settle()
+    expect(walk.status.adoption).toMatchObject({ unchecked: true })
+    expect(walk.status.message).toContain(`set annotation ${ANNOTATIONS.adopt} to dv/${ADOPTED_NAME}`)
+  })
+
+  it('takes nothing that may have been annotated before there was a rule', () => {
+    const checkedSince = Date.parse('2100-01-01T00:00:00Z')
+    const walk = walkOf({ facts: { checkedSince } }).settle()
+    expect([walk.stand, walk.status.adoption?.unchecked]).toEqual(['Queued/AdoptionUnchecked', true])
+    walk.annotate({ [ANNOTATIONS.adopt]: `dv/${ADOPTED_NAME}` }).settle()
+    expect([walk.stand, walk.status.adoption?.unchecked]).toEqual(['Snapshotting/Snapshotting', undefined])
+  })
+
+  it('keeps what it has told when its snapshot is there, and the adopted claim goes', () => {
+    const walk = walkOf().settle().snapshotReady()
+    const told = adoptedOf(walk)
+    walk.set({ adoptable: undefined }).settle()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect([told?.status, adoptedOf(walk)]).toEqual(['True', told])
+  })
+
+  it('takes nothing where its status is lost, and a snapshot of the wanted revision is there', () => {
+    const walk = new ImageWalk().publish()
+    const snapshots = walk.world.snapshots.length
+    const { revision } = walk.status
+    walk
+      .set({ adoptable: anAdoptable('DataVolume'), dataVolumes: [] })
+      .annotate(adopting('DataVolume'))
+      .change({ status: { revision } })
+      .settle()
+    expect([snapshots, walk.stand]).toEqual([1, 'Succeeded/Synced'])
+    expect([walk.status.artifact?.name, walk.status.adoption]).toEqual([walk.childName, undefined])
+  })
+
   it('ends where it would without a restart: the status is enough, whatever was read', () => {
     const walk = walkOf().settle()
     walk.set({ adoptable: anAdoptable('DataVolume', { sighted: undefined }) }).settle()
@@ -250,7 +315,9 @@ describe('adopting', () => {
       .annotate(adopting('DataVolume'))
       .settle()
     expect(walk.status.artifact).toEqual(artifact)
-    expect(walk.stand).toBe('Succeeded/Synced')
+    expect([walk.stand, walk.status.adoption]).toEqual(['Succeeded/Synced', undefined])
+    walk.annotate({ [REFRESH]: 'now' }).settle()
+    expect(walk.status.adoption).toMatchObject({ uid: ADOPTED_UID, revision: walk.status.revision })
   })
 
   it('downloads the next revision, and keeps what it has adopted', () => {
@@ -310,6 +377,8 @@ describe('adopting', () => {
 
   it.each<[string, (walk: ImageWalk) => ImageWalk]>([
     ['another controller has it', (walk) => walk.set({ adoptable: controlledElsewhere() })],
+    ['something owns it that is no controller', (walk) => walk.set({ adoptable: controlledElsewhere(false) })],
+    ['the operator made it of a template', (walk) => markAsOurs(walk)],
     ['another image has it too', (walk) => walk.set({ adoptable: anAdoptable('DataVolume', { otherAdopter: 'b' }) })],
     ['its author does not adopt it any more', (walk) => walk.annotate({ [ANNOTATIONS.adopt]: 'dv/other' })],
   ])('deletes nothing, even with Delete, if %s', (_why, change) => {
@@ -337,19 +406,38 @@ describe('adopting', () => {
     expect(walkOf({ spec: WITHOUT_SNAPSHOT }, { lookup }).settle().stand).toBe('Succeeded/Synced')
   })
 
-  it('writes nothing more where an earlier CRD drops its record', () => {
-    const walk = walkOf({ facts: { usedBy: 'VirtualMachine desk' } }).settle()
-    const { adoption: _dropped, ...status } = walk.status
-    walk.change({ status })
-    const plan = planImage(walk.world, walk.now)
-    expect(plan.status).toEqual(status)
+  it.each<[string, Case]>([
+    ['fits', {}],
+    ['is refused', { facts: { usedBy: 'VirtualMachine desk' } }],
+  ])('takes nothing where an earlier CRD drops its record, and writes that once: what %s', (_what, given) => {
+    const walk = walkOf(given)
+    for (let round = 0; round < 4; round += 1) {
+      const { adoption: _dropped, ...status } = planImage(walk.world, walk.now).status
+      walk.change({ status })
+    }
+    expect(walk.status.message).toMatch(/install the CRDs of this one/)
+    expect([walk.status.artifact, walk.world.snapshots]).toEqual([undefined, []])
+    expect(planImage(walk.world, walk.now).status).toEqual(walk.status)
+  })
+
+  it('deletes it only after a live read of who else has it', () => {
+    const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }).settle()
+    walk.markDeleted()
+    expect(walk.plan().status.message).toContain('which it has adopted, until nothing else owns or uses it')
+    const unshared = { kind: 'DataVolume', namespace: 'team', name: ADOPTED_NAME }
+    expect(walk.plan().remove).toContainEqual(expect.objectContaining({ kind: 'DataVolume', onlyIf: [{ unshared }] }))
   })
 })
 
-function controlledElsewhere(): AdoptableView {
+function markAsOurs(walk: ImageWalk): ImageWalk {
+  const { metadata } = walk.subject
+  return walk.change({ metadata: { ...metadata, labels: { ...metadata.labels, [LABELS.createdBy]: 'a' } } })
+}
+
+function controlledElsewhere(controller = true): AdoptableView {
   const adoptable = anAdoptable('DataVolume')
   const owner = { apiVersion: 'crd.pelotech.ot/v1alpha1', kind: 'VMDiskImage', name: 'kali', uid: 'old' }
   const dataVolume = adoptable.dataVolume ?? aDataVolume()
-  const metadata = { ...dataVolume.metadata, ownerReferences: [{ ...owner, controller: true }] }
+  const metadata = { ...dataVolume.metadata, ownerReferences: [{ ...owner, controller }] }
   return { ...adoptable, dataVolume: { ...dataVolume, metadata } }
 }

@@ -28,12 +28,13 @@ import type { Absent, NamedObject, Uncloned } from '../../../runtime/preconditio
 import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { type Blocked, type Holder, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
-import { disposableOf } from './adoption.ts'
+import { disposableOf, unsharedIf } from './adoption.ts'
 import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
 import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
 import { isPermanent } from './final-errors.ts'
 import { type ContentRead, type ImagePlan, type Start, unreferenced } from './image-plan.ts'
+import { adoptableTitle } from './judge-adoption.ts'
 import {
   claimOf,
   type End,
@@ -227,10 +228,9 @@ function withExpiry(plan: ImagePlan, situation: Situation): ImagePlan {
   const { start: _none, ...rest } = plan
   const again = { afterMs: CLONED_LOOK_MS, because: 'clones of it may be finished by then' }
   // An unfinished clone still needs the child that it reads from.
-  const clones = [...world.snapshots, ...world.dataVolumes, ...disposableOf(world)].map((child) =>
-    uncloned(child, 'live'),
-  )
-  const [itself] = removalOf(world.image, unreferenced(world, 'anyone'), ...clones)
+  const children = [...world.snapshots, ...world.dataVolumes, ...disposableOf(world)]
+  const free = children.flatMap((child) => [uncloned(child, 'live'), ...unsharedIf(world, child)])
+  const [itself] = removalOf(world.image, unreferenced(world, 'anyone'), ...free)
   const remove = [...plan.remove, ...(itself === undefined ? [] : [{ ...itself, event: REMOVED }])]
   return { ...rest, remove, requeue: sooner(plan.requeue, again) }
 }
@@ -285,7 +285,9 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   const { phase = 'Queued', conditions = [] } = image.status
   const names = children.map((child) => {
     const orphaned = due.some((one) => one === child) ? '' : ', which stays without an owner (--cascade=orphan)'
-    return `${child.kind} ${child.metadata.name}${orphaned}`
+    const adopted =
+      unsharedIf(world, child).length > 0 ? ', which it has adopted, until nothing else owns or uses it' : ''
+    return `${child.kind} ${child.metadata.name}${orphaned}${adopted}`
   })
   const waitsFor = names.length > 0 ? names.join(', ') : whatDownloads(world)
   const oldest = Math.min(...children.map(({ metadata }) => fromTime(metadata.deletionTimestamp) ?? now))
@@ -304,7 +306,7 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
   const resting = phase === 'Syncing' ? 'Queued' : phase
   const shown = slot === undefined ? resting : 'Syncing'
   const summary = { phase: shown, reason: 'Deleting', message, upToDate: false } as const
-  const remove = due.flatMap((one) => [...needlessOf(one, world), ...removalOf(one)])
+  const remove = due.flatMap((one) => [...needlessOf(one, world), ...removalOf(one, ...unsharedIf(world, one))])
   return planWith(withImageSummary(free, summary, { world, now }), {
     remove,
     ...(remove.length > 0 && !namespaceTerminating && { onlyIf: [unreferenced(world, 'users')] }),
@@ -801,7 +803,7 @@ function planSteady({ draft }: In<'steady'>): ImagePlan {
   const due = alias === undefined ? leftovers.filter(({ leftMs }) => leftMs <= 0) : []
   const remove = due.flatMap(({ child, read }) => [
     ...needlessOf(child, draft.world),
-    ...removalOf(child, uncloned(child, read)),
+    ...removalOf(child, uncloned(child, read), ...unsharedIf(draft.world, child)),
   ])
   return atRest(draft, { apply: alias === undefined ? [] : [alias], remove, requeue: requeueOf(leftovers, remove) })
 }
@@ -882,7 +884,7 @@ function planAdopting(situation: In<'adopting'>): ImagePlan {
       stalled: pending.refusal.reason !== 'AdoptionUnfinished',
       isHeldBack: true,
     })
-  const message = draft.adopted?.message ?? ''
+  const message = draft.adopted?.message ?? `looking at ${adoptableTitle(pending.adoptable)}`
   return waitingWithoutTicket(situation, { phase, reason: 'Adopting', message })
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
+import { ADOPTED_NAME, adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
 import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
 import { ImageWalk } from '../image-walk.fixtures.ts'
@@ -95,7 +95,11 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
   },
   AdoptionUnchecked: {
     reach: () => adopts({ fault: { why: 'it is not there' } }),
-    remedies: { 'the rule is installed': adoptable, removed: unadopted },
+    remedies: {
+      'the rule is installed, and it is set again': (walk) =>
+        adoptable(walk).annotate({ [ANNOTATIONS.adopt]: `dv/${ADOPTED_NAME}` }),
+      removed: unadopted,
+    },
   },
   AdoptionMissing: {
     reach: () => adopts({ object: undefined }),
@@ -114,7 +118,12 @@ const STORIES: Readonly<Record<Reason, Story | readonly Story[] | Elsewhere>> = 
     remedies: { 'the machine is gone': adoptable },
   },
   AdoptionOwned: {
-    reach: () => adopts({ object: anAdoptedObject('DataVolume', { controller: 'VMDiskImage a of crd.pelotech.ot' }) }),
+    reach: () =>
+      adopts({
+        object: anAdoptedObject('DataVolume', {
+          owners: [{ uid: 'other', title: 'VMDiskImage a of crd.pelotech.ot' }],
+        }),
+      }),
     remedies: { 'it is released': adoptable },
   },
   SourceDiffers: {

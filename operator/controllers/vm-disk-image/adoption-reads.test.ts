@@ -1,0 +1,97 @@
+import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
+import { describe, expect, it } from 'vitest'
+import { settled } from '../../kube/fake-clock.fixtures.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
+import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { AdoptionReads, isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
+
+const { signal } = new AbortController()
+const PLACE = { namespace: 'team', name: 'kali' }
+const WORKSPACE = { apiVersion: 'pelotech.ot/v1alpha1', kind: 'Workspace', name: 'ws', uid: 'ws' }
+const OF_VOLUME = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: 'kali', uid: 'dv' }
+
+const objectOf = (apiVersion: string, kind: string, metadata: object, more: object = {}) =>
+  ({ apiVersion, kind, metadata: { ...PLACE, uid: kind, ...metadata }, ...more }) as KubeObject
+const dataVolume = (more: object = {}) => objectOf('cdi.kubevirt.io/v1beta1', 'DataVolume', { uid: 'dv', ...more })
+const claim = (more: object = {}) => objectOf('v1', 'PersistentVolumeClaim', { ownerReferences: [OF_VOLUME], ...more })
+const machine = objectOf(
+  'kubevirt.io/v1',
+  'VirtualMachine',
+  { name: 'desk' },
+  {
+    spec: { template: { spec: { volumes: [{ dataVolume: { name: 'kali' } }] } } },
+  },
+)
+const pod = objectOf(
+  'v1',
+  'Pod',
+  { name: 'reader' },
+  { spec: { volumes: [{ persistentVolumeClaim: { claimName: 'kali' } }] } },
+)
+
+describe('a disk that is to be deleted', () => {
+  it.each<[string, readonly KubeObject[], boolean]>([
+    ["is nobody's", [dataVolume(), claim()], false],
+    ['has an owner that is no controller', [dataVolume({ ownerReferences: [WORKSPACE] }), claim()], true],
+    ['has a label by which others delete', [dataVolume({ labels: { owner: 'x' } }), claim()], true],
+    ['has a claim of something else', [dataVolume(), claim({ ownerReferences: [OF_VOLUME, WORKSPACE] })], true],
+    ['is the disk of a machine', [dataVolume(), claim(), machine], true],
+    ['is mounted by a pod', [dataVolume(), claim(), pod], true],
+  ])('%s', async (_what, objects, expected) => {
+    const client = new ScriptedClient()
+    for (const one of objects) client.put(one)
+    expect(await isSharedBy(client)({ kind: 'DataVolume', ...PLACE }, signal)).toBe(expected)
+  })
+})
+
+function putRule(client: ScriptedClient): void {
+  const group = 'admissionregistration.k8s.io/v1'
+  const at = (creationTimestamp: string) => ({ namespace: undefined, name: ADOPTION_RULE, creationTimestamp })
+  client.put(objectOf(group, 'ValidatingAdmissionPolicy', at('2026-01-01T00:00:00Z'), { spec: ADOPTION_POLICY }))
+  const binding = { policyName: ADOPTION_RULE, validationActions: ['Deny'] }
+  client.put(objectOf(group, 'ValidatingAdmissionPolicyBinding', at('2026-01-02T00:00:00Z'), { spec: binding }))
+}
+
+it('is checked since the younger of the rule and its binding is there', async () => {
+  const client = new ScriptedClient()
+  putRule(client)
+  const facts = await readAdoptionFacts(client, 'team', { kind: 'DataVolume', name: 'kali' }, signal)
+  expect([facts.fault, facts.checkedSince]).toEqual([undefined, Date.UTC(2026, 0, 2)])
+})
+
+describe('the users of what images are to adopt', () => {
+  const look = async (objects: readonly KubeObject[], names: readonly string[]) => {
+    const client = new ScriptedClient('team')
+    putRule(client)
+    for (const one of objects) client.put(one)
+    const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
+    const reads = new AdoptionReads({ ...services, runtimeMetrics: new RuntimeMetrics(), onChange: () => undefined })
+    void reads.run(new AbortController().signal)
+    for (const name of names) reads.want(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })
+    await settled()
+    return {
+      lists: client.callsOf('list'),
+      found: names.map(
+        (name) => reads.look(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })?.facts,
+      ),
+    }
+  }
+
+  it('are listed once for all images of a namespace that wait', async () => {
+    const others = [dataVolume({ name: 'b' }), claim({ name: 'b', ownerReferences: [] })]
+    const { lists, found } = await look([dataVolume(), claim(), machine, ...others], ['kali', 'b'])
+    expect(found.map((facts) => facts?.usedBy)).toEqual(['VirtualMachine desk', undefined])
+    expect(lists.length).toBe(2)
+  })
+
+  it('are not listed where something else is wrong already', async () => {
+    const { lists, found } = await look(
+      [dataVolume({ ownerReferences: [WORKSPACE] }), claim(), machine],
+      ['kali', 'gone'],
+    )
+    expect(found.map((facts) => facts?.object?.owners.length)).toEqual([1, undefined])
+    expect(lists).toEqual([])
+  })
+})
