@@ -254,6 +254,15 @@ export const CONFINED: readonly Confined[] = [
     onlyIf:
       'it deletes one whose own spec has an end and `onExpiry: Delete`, and whose status has the warning. It creates none, and writes no spec',
   },
+  {
+    groups: { [GROUP]: [workspaceSnapshot.plural] },
+    // Annotations ask for a restore, which replaces disks.
+    expression: `request.operation == 'UPDATE' && object.?spec == oldObject.?spec && ${['annotations', 'labels']
+      .map((field) => `object.metadata.?${field} == oldObject.metadata.?${field}`)
+      .join(' && ')}`,
+    message: 'sets nothing but finalizers on WorkspaceSnapshots, and asks for no restore',
+    onlyIf: 'it changes nothing of them but finalizers, so it asks for no restore. It creates and deletes none',
+  },
 ]
 
 /**

@@ -1,4 +1,4 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { OWNER_ROLES } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Connection } from '../../operator/kube/connection.ts'
@@ -63,6 +63,7 @@ const ofPoint = (name: string) => ({
     },
   ],
 })
+const point = (metadata: object) => ({ ...typed('pelotech.ot/v1alpha1', 'WorkspaceSnapshot'), metadata, spec: {} })
 const machineSnapshot = (metadata: object) => ({
   ...typed('snapshot.kubevirt.io/v1beta1', 'VirtualMachineSnapshot'),
   metadata,
@@ -216,6 +217,7 @@ beforeAll(async () => {
   await must(inTeam(OURS, 'virtualmachines'), machine(named))
   await must('api/v1/persistentvolumes', volume(named, '/srv/theirs', 'team'))
   await operator.must('POST', '/api/v1/namespaces', { metadata: ofLab(LAB) })
+  await must(inLab(OURS, 'workspacesnapshots'), point(named))
   await must(inLab('api/v1', 'secrets'), { ...STRANGE, metadata: ofLab('tied') })
   await must(inLab(RBAC, 'rolebindings'), binding(ofLab('tied'), 'view'))
 })
@@ -476,6 +478,13 @@ const REFUSED: readonly Attempt[] = [
     () => ({ spec: { resources: { cpu: '2' } } }),
   ],
   ['delete the machine of others', 'DELETE', inTeam(OURS, 'virtualmachines/theirs')],
+  [
+    'ask for a restore',
+    'PATCH',
+    inLab(OURS, 'workspacesnapshots/theirs'),
+    () => ({ metadata: { annotations: { [ANNOTATIONS.restoreRequestedAt]: 'now' } } }),
+  ],
+  ['label a point in time', 'PATCH', inLab(OURS, 'workspacesnapshots/theirs'), marked],
 ]
 
 const LET_THROUGH: readonly Attempt[] = [
@@ -527,6 +536,12 @@ const LET_THROUGH: readonly Attempt[] = [
     'PATCH',
     inTeam(OURS, 'virtualmachines/theirs'),
     () => ({ metadata: { finalizers: ['pelotech.ot/virtual-machine'] } }),
+  ],
+  [
+    'a finalizer on a point in time',
+    'PATCH',
+    inLab(OURS, 'workspacesnapshots/theirs'),
+    () => ({ metadata: { finalizers: ['pelotech.ot/workspace-snapshot'] } }),
   ],
   ['the data of a machine', 'POST', inTeam('api/v1', 'secrets'), () => ({ metadata: ofMachine('any') })],
   [

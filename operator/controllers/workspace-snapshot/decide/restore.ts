@@ -114,8 +114,8 @@ function broken(world: WorkspaceSnapshotWorld, plan: Plan, before: Restore, now:
     if (one.phase === 'Succeeded' || one.phase === 'Failed') return one
     const { name, restore } = one
     const request = found[restore]
-    const isDone = request?.isOurs === true && request.isComplete
-    const ended = isDone ? stateOfRestore(world, one, request) : failed(DELETED)
+    const state = request?.isOurs === true && request.isComplete ? stateOfRestore(world, one, request) : undefined
+    const ended = state?.phase === 'Succeeded' ? state : failed(DELETED)
     return restoredMember(world, one) ?? { name, restore, ...ended }
   })
   const areThere = volumes.every(({ phase }) => phase === 'Succeeded')
@@ -515,7 +515,7 @@ function stateOfRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, f
   const { isComplete, hasFailed, text, claim } = found
   const title = `VirtualMachineRestore ${restore}`
   if (!found.isOurs) return failed(`${title} exists and belongs to somebody else: the operator does not touch it`)
-  if (isComplete) return { phase: 'Succeeded', ...(claim !== '' && { claim }) }
+  if (isComplete) return isSeenOf(world, member) ? { phase: 'Succeeded', ...(claim !== '' && { claim }) } : NOT_SEEN
   // What KubeVirt counts as failed for a guest that has started just after the restore is restored.
   const restored = hasFailed || found.isTerminating ? restoredMember(world, member) : undefined
   if (restored !== undefined) return stateOf(restored)
@@ -526,6 +526,14 @@ function stateOfRestore(world: WorkspaceSnapshotWorld, member: RestoredMember, f
   if (target?.kubevirt === undefined || isOfAnother(target, sourceUid))
     return failed('the machine of KubeVirt was deleted during the restore')
   return { phase: 'InProgress', message: text }
+}
+
+const NOT_SEEN: State = { phase: 'InProgress', message: 'KubeVirt says that it is complete: its machine is looked at' }
+
+/** Where the storage waits, only KubeVirt's machine tells which claims have no data yet, and it may be seen later. */
+function isSeenOf(world: WorkspaceSnapshotWorld, member: RestoredMember): boolean {
+  const { kubevirt } = world.restore.targets[member.name] ?? {}
+  return kubevirt?.waitsForPod !== true || restoredMember(world, member) !== undefined
 }
 
 function snapshotOf({ snapshot }: WorkspaceSnapshotWorld, machine: string): string | undefined {

@@ -63,6 +63,21 @@ describe('a restore whose claims wait for their first consumer', () => {
     expect(walk.events.filter((one) => one === 'Normal Restored')).toHaveLength(1)
   })
 
+  it('waits for the machine to be seen, which may be later than that its request is complete', () => {
+    const walk = pointOf()
+    walk.seeMachine('attacker', { waitsForPod: true })
+    walk.ask('monday')
+    walk.settle()
+    for (const { name } of walk.status.restore?.members ?? []) walk.sayOfRestore(name, { isComplete: true })
+    walk.settle()
+    expect(walk.restored).toBe('InProgress, attacker InProgress, victim Succeeded')
+    const [request] = walk.restores
+    walk.seeMachine('attacker', { lastRestore: `${request}-uid`, unbound: [DISK] })
+    seeClaim(walk, DISK, 'Pending')
+    walk.settle()
+    expect([restoreOf(walk).phase, restoreOf(walk).unfilled]).toEqual(['WaitForFirstConsumer', [DISK]])
+  })
+
   it('names those that are left when some have their data, and says nothing new', () => {
     const walk = restored()
     const told = walk.events.length
