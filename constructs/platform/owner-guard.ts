@@ -99,7 +99,7 @@ export class OwnerGuard extends Construct {
 const KEYS_LOST = 'dyn(oldObject).?data.orValue({}).map(key, key).filter(key, !(key in dyn(object).?data.orValue({})))'
 
 /** Field managers of those who take away what they mean to: people, and Helm, which removes what its values had before. */
-const DELIBERATE = ['kubectl-edit', 'kubectl-patch', 'kubectl-replace', 'helm']
+const DELIBERATE = ['kubectl-edit', 'kubectl-patch', 'kubectl-replace', 'helm', 'helm-controller']
 
 /** CEL: whether a write is one of a release that takes keys away unasked. After an earlier one of its own it is known by having none. */
 const MAY_LOSE = [

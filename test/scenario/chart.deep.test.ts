@@ -113,6 +113,11 @@ describe('the chart of a release', () => {
   it('is installed, upgraded with its kinds, removed without data, and installed again', async () => {
     await helm('install', ...RELEASED_AS, chart, '--dry-run=server')
     await helm('install', ...RELEASED_AS, chart)
+    // A key that the values no longer have goes, also the last one.
+    await helm('upgrade', ...RELEASED_AS, chart, '--set-string', 'policy.concurrency=8')
+    expect((await stored(POLICY)).data).toEqual({ concurrency: '8' })
+    await helm('upgrade', ...RELEASED_AS, chart, '--reset-values')
+    expect((await stored(POLICY)).data).toBeUndefined()
     const first = await stored(CRD)
     const edited = { ...(await stored(POLICY)), data: { concurrency: '6' } }
     expect((await controlPlane.request('PUT', POLICY, edited)).status).toBe(200)
