@@ -1,4 +1,4 @@
-import type { CelRule, CelBreach } from './cel.ts'
+import type { CelBreach, CelRule } from './cel.ts'
 
 /**
  * A loop over one list: a name for its items, and a CEL expression for the list, which may use items of outer loops. The API server estimates the
