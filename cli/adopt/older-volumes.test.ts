@@ -67,7 +67,9 @@ describe('what is to be done for disks of the older operator, and of people', ()
     const claim = { ...(unlabelled.claim as KubeObject), metadata: { namespace: 'farm', name: 'kali' } }
     expect(steps({ ...unlabelled, claim })).toEqual(['release', 'create'])
     expect(steps(found({}, { older }))).toEqual(['create'])
-    const image = object('pelotech.ot/v1alpha1', 'VMDiskImage', { annotations: { 'pelotech.ot/adopt': 'dv/kali' } }, {})
+    const adopted = { spec: { url: URL, sourceType: 's3' }, status: { adoption: { uid: 'PersistentVolumeClaim' } } }
+    const annotations = { 'pelotech.ot/adopt': 'dv/kali' }
+    const image = object('pelotech.ot/v1alpha1', 'VMDiskImage', { annotations }, adopted)
     expect(planAdoption(found({}, { older, image }))).toMatchObject({ state: 'adopted', steps: [] })
   })
 

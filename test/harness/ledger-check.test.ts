@@ -40,7 +40,9 @@ class Story {
   }
 
   downloads(name: string): this {
-    const ownerReferences = [{ apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: name, controller: true }]
+    const ownerReferences = [
+      { apiVersion: 'pelotech.ot/v1alpha1', kind: 'VMDiskImage', name, uid: name, controller: true },
+    ]
     return this.#download('ADDED', name, { ownerReferences })
   }
 

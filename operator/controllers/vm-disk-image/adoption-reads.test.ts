@@ -67,7 +67,8 @@ describe('the users of what images are to adopt', () => {
     putRule(client)
     for (const one of objects) client.put(one)
     const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
-    const reads = new AdoptionReads({ ...services, runtimeMetrics: new RuntimeMetrics(), onChange: () => undefined })
+    const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
+    const reads = new AdoptionReads({ ...services, ...options })
     void reads.run(new AbortController().signal)
     for (const name of names) reads.want(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })
     await settled()
