@@ -144,7 +144,7 @@ function policySpec(): object {
         expression: 'variables.lost.size() == 0',
         reason: 'Forbidden',
         message: 'this would remove keys of the policy, which somebody has applied from another file',
-        messageExpression: `'this would remove ' + variables.lost.join(', ') + ' from the policy, which somebody has applied from another file; to keep what is there: kubectl -n ' + request.namespace + ' annotate configmap ' + request.name + ' kubectl.kubernetes.io/last-applied-configuration-, or, where that file is applied with --server-side, apply one of these keys alone with a --field-manager of its own; to remove them: kubectl edit; then apply again'`,
+        messageExpression: `'this would remove ' + variables.lost.join(', ') + ' from the policy, which somebody has applied from another file; to keep what is there: kubectl -n ' + request.namespace + ' annotate configmap ' + request.name + ' kubectl.kubernetes.io/last-applied-configuration-, or, where that file is applied with --server-side, apply these keys alone with a --field-manager of your own; to remove them: kubectl edit; then apply again'`,
       },
     ],
   }
