@@ -21,6 +21,12 @@ export function defineRole<Variables extends object = Record<string, unknown>>(
   role: string,
   defaults: Variables,
 ): (variables?: Partial<Variables>) => LabRole
+/**
+ * Defines an Ansible role that has no defaults, or defaults for some of its variables: whoever uses it gives the variables that must be given.
+ * @typeParam Variables its variables
+ * @param role name of the role, such as linuxRouter
+ * @param defaults variables that are given unless somebody gives others. Default: none
+ */
 export function defineRole<Variables extends object = Record<string, unknown>>(
   role: string,
   defaults?: Partial<Variables>,
