@@ -90,11 +90,13 @@ export async function errorFrom(
   const retryAfter = Number(headers['retry-after'] ?? details?.retryAfterSeconds)
   const withoutStored = async (text: string) => withoutSecretsOf(text, type.kind, await readStored())
   const message = withoutSecretsOf(said, type.kind, sent)
+  // What a read does not find has nothing to quote.
+  const mayQuote = MAY_QUOTE.test(said) && !(verb === 'get' && status === 404)
   return new ApiError({
     reason: classify(status, serverReason),
     status,
     serverReason,
-    message: MAY_QUOTE.test(said) ? await withoutStored(message).catch(() => LEFT_OUT) : message,
+    message: mayQuote ? await withoutStored(message).catch(() => LEFT_OUT) : message,
     retryAfterMs: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter * 1_000 : undefined,
     causes: Array.isArray(causes) ? causes.flatMap((cause) => cause?.reason ?? []) : [],
   })

@@ -5,7 +5,7 @@ import { FakeClock } from './fake-clock.fixtures.ts'
 import { aConfigMap, KEY, respond, useHttpBench } from './http-bench.fixtures.ts'
 import { HttpKubeClient } from './http-client.ts'
 import { RequestBudget } from './request-budget.ts'
-import { CONFIG_MAP, DATA_VOLUME, SECRET } from './resource-types.ts'
+import { ADMISSION_POLICY, CONFIG_MAP, DATA_VOLUME, SECRET } from './resource-types.ts'
 
 const bench = useHttpBench()
 
@@ -61,6 +61,13 @@ describe('errors', () => {
     const patch = { metadata: { labels: { a: 'b' } } }
     await expect(bench.client.mergePatch(SECRET, KEY, patch)).rejects.toMatchObject({ message })
     expect(bench.seen).toHaveLength(2)
+  })
+
+  it('cost no further request where nothing was found, whatever the kind is called', async () => {
+    const message = 'validatingadmissionpolicies.admissionregistration.k8s.io "rule" not found'
+    bench.answer = (response) => respond(response, 404, { reason: 'NotFound', message })
+    await expect(bench.client.get(ADMISSION_POLICY, KEY)).rejects.toMatchObject({ reason: 'NotFound', message })
+    expect(bench.seen).toHaveLength(1)
   })
 
   it('carry the causes', async () => {

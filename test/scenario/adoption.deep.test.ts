@@ -126,8 +126,7 @@ describe('adoption', () => {
     await world.untilGone('kali')
     expect(await uidsOf(world, 'kali')).toEqual(before)
     await world.client.delete(DATA_VOLUME, { namespace: world.namespace, name: 'kali' })
-    // The client asks for a list where what it names is not there, to know more of it: nobody grants that of admission rules.
-    await world.finish({ areRightsChecked: false })
+    await world.finish()
   })
 
   it('of what an older operator has synced: ot adopt shows the steps, does them, and goes on after a break', async () => {
