@@ -17,7 +17,7 @@ import { type KubeObject, keyOf, namespaceOf, type Raw, type ResourceType } from
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../kube/resource-types.ts'
 import type { Reflectors } from '../../runtime/reflectors.ts'
 import { type Readable, Store } from '../../runtime/store.ts'
-import { HashedNames } from './hashed-names.ts'
+import { BY_NAME_WITHOUT_HASH, namesWithoutHash } from './hashed-names.ts'
 import { type InstanceView, type KubeVirtView, viewInstance, viewKubeVirt } from './kubevirt-views.ts'
 import type { ClaimFacts, CloneFacts, MachineView } from './world.ts'
 
@@ -89,15 +89,13 @@ export class MachineCaches {
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
-  readonly images: Readable<ImageView>
-  readonly hashedNames: HashedNames
+  readonly images: Store<ImageView>
   readonly cluster: ClusterFacts
   readonly reflectors: Reflectors
 
-  constructor(reflectors: Reflectors, images: Readable<ImageView>, cluster: ClusterFacts) {
+  constructor(reflectors: Reflectors, images: Store<ImageView>, cluster: ClusterFacts) {
     this.reflectors = reflectors
-    this.images = images
-    this.hashedNames = new HashedNames(images)
+    this.images = images.index(BY_NAME_WITHOUT_HASH, namesWithoutHash)
     this.cluster = cluster
     OWN.keepIn(this.machines, reflectors)
     const onDemand = true
@@ -109,6 +107,12 @@ export class MachineCaches {
   /** Reports whether these caches are complete. KubeVirt's objects are read only once a VirtualMachine exists. */
   get isComplete(): boolean {
     return this.reflectors.areComplete(KUBEVIRT_TYPES)
+  }
+
+  /** Returns the `<namespace>/<name>` of the only image of a DataSync that is called so, but for a hash; undefined if there is none, or a choice. */
+  imageWithHash(key: string): string | undefined {
+    const [image, ...others] = this.images.find(BY_NAME_WITHOUT_HASH, key)
+    return image === undefined || others.length > 0 ? undefined : keyOf(image.metadata)
   }
 
   /** Returns how many machines without a disk wait for the same image; 1 for one that has a disk. */

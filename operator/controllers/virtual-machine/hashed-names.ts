@@ -1,32 +1,17 @@
 import { LABELS } from '@open-terrain/constructs'
 import { dataSync, withoutHash } from '@open-terrain/constructs/operator'
 import type { ImageView } from '../../images/image-view.ts'
-import type { Readable } from '../../runtime/store.ts'
+import { keyOf } from '../../kube/kube-object.ts'
 
 /**
- * Finds the images of DataSyncs whose names have a hash by the same names without it, which people write who know what the three parts are. Is told of all
- * images, since it is made before the first one is read.
+ * Index over images: `<namespace>/<name>` without the hash of one that a DataSync has made. People who know the three parts of the name write it so.
  */
-export class HashedNames {
-  /** By `<namespace>/<name>` without the hash: mostly one. */
-  readonly #names = new Map<string, ReadonlySet<string>>()
+export const BY_NAME_WITHOUT_HASH = 'name without hash'
 
-  constructor(images: Readable<ImageView>) {
-    images.onChange(({ key, after }) => {
-      const shorter = withoutHash(key)
-      if (shorter === undefined) return
-      const others = [...(this.#names.get(shorter) ?? [])].filter((one) => one !== key)
-      const names = isOfDataSync(after) ? [...others, key] : others
-      if (names.length === 0) this.#names.delete(shorter)
-      else this.#names.set(shorter, new Set(names))
-    })
-  }
-
-  /** Returns the `<namespace>/<name>` of an image that is called so, but for a hash; undefined if there is none, or a choice. */
-  only(shorter: string): string | undefined {
-    const [name, ...others] = this.#names.get(shorter) ?? []
-    return others.length === 0 ? name : undefined
-  }
+/** Returns what an image has in {@link BY_NAME_WITHOUT_HASH}. */
+export function namesWithoutHash(image: ImageView): readonly string[] {
+  const shorter = isOfDataSync(image) ? withoutHash(keyOf(image.metadata)) : undefined
+  return shorter === undefined ? [] : [shorter]
 }
 
 function isOfDataSync(image: ImageView | undefined): boolean {

@@ -46,7 +46,7 @@ export function observeMachine(
     hasDataVolumes: reflectors.isInstalled(DATA_VOLUME),
     hasKubeVirt: reflectors.isInstalled(KUBEVIRT_VIRTUAL_MACHINE),
     image,
-    ...(image === undefined && { imageWithHash: caches.hashedNames.only(imageKey ?? '') }),
+    ...(image === undefined && { imageWithHash: caches.imageWithHash(imageKey ?? '') }),
     ...referrersOf(vm, image, spec, claimsOn),
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     rootName,

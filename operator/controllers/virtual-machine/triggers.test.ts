@@ -186,12 +186,12 @@ describe('an image', () => {
     const image = anImage(QUEUED, { name: `${anImage(QUEUED).metadata.name}-9cef6943`, labels })
     bench.put(bench.images, image)
     expect(taken()).toEqual(['team/vm'])
-    expect(bench.caches.hashedNames.only('farm/golden')).toBe(keyOf(image.metadata))
+    expect(bench.caches.imageWithHash('farm/golden')).toBe(keyOf(image.metadata))
     bench.put(bench.images, { ...image, status: { ...QUEUED, queuePosition: 9 } })
     expect(taken()).toEqual([])
     bench.drop(bench.images, image)
     expect(taken()).toEqual(['team/vm'])
-    expect(bench.caches.hashedNames.only('farm/golden')).toBeUndefined()
+    expect(bench.caches.imageWithHash('farm/golden')).toBeUndefined()
   })
 
   it('that no machine names concerns none', () => {
