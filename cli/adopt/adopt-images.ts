@@ -1,5 +1,6 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { compareTexts, messageOf } from '../../operator/base/messages.ts'
+import { OLDER_OWNER_LABEL } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
 import { readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
@@ -187,7 +188,7 @@ async function write(client: KubeClient, what: AdoptionStep['what'], { namespace
   const object = await client.get(type, key)
   const { uid, resourceVersion, deletionTimestamp } = object.metadata
   if (deletionTimestamp !== undefined) throw new Error(`${object.kind} ${name} is being deleted`)
-  const { metadata } = what === 'release' ? releaseOf(object) : { metadata: { labels: { owner: null } } }
+  const { metadata } = what === 'release' ? releaseOf(object) : { metadata: { labels: { [OLDER_OWNER_LABEL]: null } } }
   await client.mergePatch(type, key, { metadata: { ...metadata, uid, resourceVersion } })
 }
 

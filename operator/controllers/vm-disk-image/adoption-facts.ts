@@ -1,4 +1,4 @@
-import type { Adoptable, SourceType } from '@open-terrain/constructs/operator'
+import { type Adoptable, SOURCE_TYPES, type SourceType } from '@open-terrain/constructs/operator'
 import type { RuleFault } from '../../cluster/admission-rule.ts'
 import { conditionOf, POD_PHASE } from '../../cluster/views.ts'
 import { groupOf, isTerminating, type KubeObject, type Raw } from '../../kube/kube-object.ts'
@@ -97,10 +97,8 @@ function ownershipOf({ metadata: { ownerReferences = [], labels = {} } }: KubeOb
   }
 }
 
-const SOURCES: readonly SourceType[] = ['s3', 'http', 'registry', 'gcs', 'blank']
-
 function filledFrom({ source = {} }: Raw): FilledFrom {
-  const sourceType = SOURCES.find((type) => source[type] !== undefined)
+  const sourceType = SOURCE_TYPES.find((type) => source[type] !== undefined)
   const { url, checksum } = (sourceType && source[sourceType]) ?? {}
   const textOf = (value: unknown) => (typeof value === 'string' ? upTo(URL_MAX, value) : undefined)
   return { sourceType, url: textOf(url), checksum: textOf(checksum) }

@@ -33,7 +33,7 @@ import {
   volumesToRestore,
   whyVolumesNot,
 } from './restore-volumes.ts'
-import { type Unfilled, unfilledIn } from './unfilled-claims.ts'
+import { isRestoredBy, type Unfilled, unfilledIn } from './unfilled-claims.ts'
 
 type Restore = WorkspaceSnapshotRestore
 type Plan = ObjectPlan & { readonly status: WorkspaceSnapshotStatus }
@@ -172,7 +172,7 @@ export function ifAbsent<P extends ObjectPlan>(
 /** KubeVirt's machine says that it was restored, whatever became of the request. Returns undefined if it does not say so. */
 function restoredMember(world: WorkspaceSnapshotWorld, { name, restore }: RestoredMember): RestoredMember | undefined {
   const { kubevirt } = world.restore.targets[name] ?? {}
-  if (kubevirt?.lastRestore.startsWith(`${restore}-`) !== true) return undefined
+  if (!isRestoredBy(kubevirt, restore)) return undefined
   return { name, restore, phase: 'Succeeded', ...(kubevirt.rootClaim !== '' && { claim: kubevirt.rootClaim }) }
 }
 

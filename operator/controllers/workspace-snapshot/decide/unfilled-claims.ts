@@ -65,7 +65,8 @@ export function heldBy(world: WorkspaceSnapshotWorld, stored: WorkspaceSnapshotR
 
 type Machine = RestoreTarget['kubevirt']
 
-function isRestoredBy(kubevirt: Machine, request: string): boolean {
+/** Reports whether KubeVirt's machine says that this VirtualMachineRestore was the last one of it. */
+export function isRestoredBy(kubevirt: Machine, request: string): kubevirt is NonNullable<Machine> {
   return kubevirt?.lastRestore.startsWith(`${request}-`) === true
 }
 
