@@ -1,16 +1,10 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { compareTexts, messageOf } from '../../operator/base/messages.ts'
 import { OLDER_OWNER_LABEL } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
-import { readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
+import { ClaimUsers, readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
-import {
-  type KubeObject,
-  keyOf,
-  type OwnerReference,
-  type Raw,
-  type ResourceType,
-} from '../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf, type Raw, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { listWhole } from '../../operator/kube/list-all.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
 import { confirm } from '../confirm.ts'
@@ -44,7 +38,7 @@ export interface AdoptOptions {
   readonly output: (typeof ADOPT_FORMS)[number]
 }
 
-type Around = Pick<Surroundings, 'print' | 'tell' | 'ask'> & { readonly client: KubeClient }
+type Around = Pick<Surroundings, 'print' | 'tell' | 'ask' | 'clock'> & { readonly client: KubeClient }
 
 const OLDER: ResourceType = {
   group: OLDER_GROUP,
@@ -64,7 +58,7 @@ interface Ended {
 
 /** Shows what can be adopted, and does it if somebody says so. Throws CommandError and ApiError. */
 export async function adoptImages(around: Around, options: AdoptOptions): Promise<ExitCode> {
-  const planned = await plannedOf(around.client, options)
+  const planned = await plannedOf(around, options)
   const ready = planned.filter(({ state }) => state === 'ready')
   const isAsked = !options.isDryRun && (options.isAgreed || (ready.length > 0 && mayAsk(around, options)))
   if (!isAsked) {
@@ -87,16 +81,23 @@ function mayAsk({ ask }: Around, { output }: AdoptOptions): boolean {
   return ask !== undefined && output === 'text'
 }
 
-async function plannedOf(client: KubeClient, options: AdoptOptions): Promise<readonly PlannedAdoption[]> {
+async function plannedOf(
+  { client, clock }: Pick<Around, 'client' | 'clock'>,
+  options: AdoptOptions,
+): Promise<readonly PlannedAdoption[]> {
   const { names, namespace, selector } = options
   const where = { ...(namespace !== undefined && { namespace }), project: (object: KubeObject) => object }
   const selected = { ...where, ...(selector !== undefined && { labelSelector: selector }) }
   const older = await listWhole(client, OLDER, selected)
   const volumes = await listWhole(client, DATA_VOLUME, where)
-  const known = new Map(older.flatMap((one) => volumesOf(one, volumes).map((key) => [keyOf(key), one] as const)))
-  const made = (await listWhole(client, DATA_VOLUME, selected)).filter(isOfPeople)
+  const owned = volumesByOwner(volumes)
+  const places = older.flatMap((one) =>
+    (owned.get(one.metadata.uid ?? '') ?? [one.metadata]).map((key) => ({ key, one })),
+  )
+  const known = new Map(places.map(({ key, one }) => [keyOf(key), one]))
+  const made = (selector === undefined ? volumes : await listWhole(client, DATA_VOLUME, selected)).filter(isOfPeople)
   const keys: readonly Place[] = [
-    ...older.flatMap((one) => volumesOf(one, volumes)),
+    ...places.map(({ key }) => key),
     ...made.flatMap(({ metadata }) => (known.has(keyOf(metadata)) ? [] : [metadata])),
   ]
   const isChosen = (key: Place) => {
@@ -111,19 +112,23 @@ async function plannedOf(client: KubeClient, options: AdoptOptions): Promise<rea
     const what = `no VMDiskImage of ${OLDER_GROUP} and no finished DataVolume without an owner is named ${absent}`
     throw new CommandError('notFound', `${what}: ot adopt without a name lists them`)
   }
+  const users = new ClaimUsers({ client, clock })
   const planned: PlannedAdoption[] = []
   for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a), keyOf(b))))
-    planned.push(planOf(await foundAt(client, object, known.get(keyOf(object)))))
+    planned.push(planOf(await foundAt(client, users, object, known.get(keyOf(object)))))
   return planned
 }
 
 type Place = Pick<KubeObject['metadata'], 'namespace' | 'name'>
 
-/** Returns where the DataVolumes of an older VMDiskImage are: they may be named by its spec, and then name it as their owner. */
-function volumesOf({ metadata }: KubeObject, volumes: readonly KubeObject[]): readonly Place[] {
-  const isOwner = (owner: OwnerReference) => isOlderOwner(owner) && owner.uid === metadata.uid
-  const owned = volumes.filter((one) => one.metadata.ownerReferences?.some(isOwner) === true)
-  return owned.length > 0 ? owned.map((one) => one.metadata) : [metadata]
+/** Returns where the DataVolumes are that name an older VMDiskImage as their owner, by its uid. They may be named by its spec; others have its name. */
+function volumesByOwner(volumes: readonly KubeObject[]): ReadonlyMap<string, readonly Place[]> {
+  const owned = new Map<string, Place[]>()
+  for (const { metadata } of volumes) {
+    const uids = new Set(metadata.ownerReferences?.filter(isOlderOwner).map(({ uid }) => uid))
+    for (const uid of uids) owned.set(uid, [...(owned.get(uid) ?? []), metadata])
+  }
+  return owned
 }
 
 /** Reports whether a DataVolume is finished, and nobody owns it: people made it. */
@@ -144,6 +149,7 @@ function planOf(found: FoundVolume): PlannedAdoption {
 
 async function foundAt(
   client: KubeClient,
+  users: ClaimUsers,
   { namespace = '', name }: KubeObject['metadata'],
   older: KubeObject | undefined,
 ): Promise<FoundVolume> {
@@ -155,7 +161,7 @@ async function foundAt(
     dataVolume: await find(client, DATA_VOLUME, key),
     claim: await find(client, PERSISTENT_VOLUME_CLAIM, key),
     image: await find(client, vmDiskImage, key),
-    facts: await readAdoptionFacts(client, namespace, { kind: 'DataVolume', name }, signal),
+    facts: await readAdoptionFacts(client, users, { namespace, adoptable: { kind: 'DataVolume', name } }, signal),
   }
 }
 

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { AdoptionReads, isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
+import { AdoptionReads, ClaimUsers, isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
 
 const { signal } = new AbortController()
 const PLACE = { namespace: 'team', name: 'kali' }
@@ -57,7 +57,9 @@ function putRule(client: ScriptedClient): void {
 it('is checked since the younger of the rule and its binding is there', async () => {
   const client = new ScriptedClient()
   putRule(client)
-  const facts = await readAdoptionFacts(client, 'team', { kind: 'DataVolume', name: 'kali' }, signal)
+  const users = new ClaimUsers({ client, clock: client.clock })
+  const place = { namespace: 'team', adoptable: { kind: 'DataVolume', name: 'kali' } } as const
+  const facts = await readAdoptionFacts(client, users, place, signal)
   expect([facts.fault, facts.checkedSince]).toEqual([undefined, Date.UTC(2026, 0, 2)])
 })
 

@@ -1,4 +1,5 @@
 import { ADOPTION_POLICY, ADOPTION_RULE, type Adoptable, type AdoptableKind } from '@open-terrain/constructs/operator'
+import type { Clock } from '../../base/clock.ts'
 import { isSame } from '../../base/equality.ts'
 import { type AdmissionRule, readAdmissionRule } from '../../cluster/admission-rule.ts'
 import { find } from '../../kube/find.ts'
@@ -61,8 +62,7 @@ export class AdoptionReads extends LiveReadLoop {
   readonly #options: Options
   readonly #wanted = new Map<string, Wanted>()
   readonly #seen = new Map<string, Seen>()
-  /** By namespace. */
-  readonly #users = new Map<string, { readonly users: Users; readonly atMs: number }>()
+  readonly #users: ClaimUsers
 
   constructor(options: Options) {
     super(options, 'vmdiskimage-adoption-reads', async (key, signal) => {
@@ -70,6 +70,7 @@ export class AdoptionReads extends LiveReadLoop {
       return undefined
     })
     this.#options = options
+    this.#users = new ClaimUsers(options)
   }
 
   /** @param key `<namespace>/<name>` of the image */
@@ -82,8 +83,8 @@ export class AdoptionReads extends LiveReadLoop {
   /** Reads what an image is to adopt, soon and from then on; undefined: it waits for nothing. @param key `<namespace>/<name>` of the image */
   want(key: string, wanted: Wanted | undefined): void {
     if (wanted === undefined) {
-      this.#wanted.delete(key)
       this.#seen.delete(key)
+      if (this.#wanted.delete(key) && this.#wanted.size === 0) this.#users.forget()
       return
     }
     const before = this.#wanted.get(key)
@@ -108,27 +109,49 @@ export class AdoptionReads extends LiveReadLoop {
 
   /** Users are not looked for where something else is wrong: a namespace may have thousands of pods. */
   async #facts(namespace: string, adoptable: Adoptable, signal: AbortSignal): Promise<AdoptionFacts> {
-    const { client, clock } = this.#options
-    const facts = await readWithoutUser(client, namespace, adoptable, signal)
+    const facts = await readWithoutUser(this.#options.client, namespace, adoptable, signal)
     const isRefused = facts.fault !== undefined || facts.object === undefined || facts.object.isTerminating
     if (isRefused || ownedRefusal(adoptable, facts) !== undefined) return facts
+    return { ...facts, usedBy: await this.#users.of(namespace, adoptable, signal) }
+  }
+}
+
+/** What uses claims, by live lists. Those who are looked at one after the other share the lists of a namespace. */
+export class ClaimUsers {
+  readonly #client: KubeClient
+  readonly #clock: Clock
+  /** By namespace. */
+  readonly #users = new Map<string, { readonly users: Users; readonly atMs: number }>()
+
+  constructor({ client, clock }: { readonly client: KubeClient; readonly clock: Clock }) {
+    this.#client = client
+    this.#clock = clock
+  }
+
+  /** Returns what has an object as a disk, or mounts it, as `VirtualMachine kali`; undefined if nothing does. Throws ApiError. */
+  async of(namespace: string, adoptable: Adoptable, signal: AbortSignal): Promise<string | undefined> {
     const before = this.#users.get(namespace)
-    const isOfRound = before !== undefined && clock.monotonic() - before.atMs < ROUND_MS
-    const { users } = isOfRound ? before : { users: await usersIn(client, namespace, signal) }
-    if (!isOfRound) this.#users.set(namespace, { users, atMs: clock.monotonic() })
-    return { ...facts, usedBy: userIn(users, adoptable) }
+    if (before !== undefined && this.#clock.monotonic() - before.atMs < ROUND_MS) return userIn(before.users, adoptable)
+    const users = await usersIn(this.#client, namespace, signal)
+    this.#users.set(namespace, { users, atMs: this.#clock.monotonic() })
+    return userIn(users, adoptable)
+  }
+
+  forget(): void {
+    this.#users.clear()
   }
 }
 
 /** Returns all that live reads find of an object that is to be adopted. Throws ApiError. */
 export async function readAdoptionFacts(
   client: KubeClient,
-  namespace: string,
-  adoptable: Adoptable,
+  users: ClaimUsers,
+  place: { readonly namespace: string; readonly adoptable: Adoptable },
   signal: AbortSignal,
 ): Promise<AdoptionFacts> {
+  const { namespace, adoptable } = place
   const facts = await readWithoutUser(client, namespace, adoptable, signal)
-  return { ...facts, usedBy: userIn(await usersIn(client, namespace, signal), adoptable) }
+  return { ...facts, usedBy: await users.of(namespace, adoptable, signal) }
 }
 
 /** Returns a live read that tells whether anything owns an object, or uses it. It throws ApiError. */
