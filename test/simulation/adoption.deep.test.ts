@@ -133,14 +133,7 @@ function whatIsThere() {
 /** From a DataVolume that the older operator owns to the end of the image that adopted it. Returns what was there at some moments. */
 async function life(crashAt: number | undefined, hasSnapshot: boolean) {
   await start(true)
-  world.written.length = 0
-  let hasCrashed = false
-  world.onOperatorCommit = () => {
-    if (world.written.length - 1 !== crashAt || hasCrashed) return
-    hasCrashed = true
-    world.killOperator()
-    world.simulated.time.schedule(SECOND, () => world.startOperator())
-  }
+  world.crashAtWrite(crashAt, SECOND)
   adopt(hasSnapshot ? {} : { snapshotClass: undefined })
   if (!hasSnapshot) world.patch(IMAGE, KEY, { spec: { snapshotClass: null } })
   await world.until('its refusal', () => world.image('kali')?.status?.reason === 'AdoptionOwned')

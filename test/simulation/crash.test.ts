@@ -224,18 +224,11 @@ async function perform({ policy, prepare, act, counted = COUNTED }: Act, crashAt
   await prepare?.()
   await world.pass(MINUTE)
   const lives = livesFromNow(counted)
-  world.written.length = 0
-  let hasCrashed = false
-  world.onOperatorCommit = () => {
-    if (world.written.length - 1 !== crashAt || hasCrashed) return
-    hasCrashed = true
-    world.killOperator()
-    world.simulated.time.schedule(RESTART_MS, () => world.startOperator())
-  }
+  const crash = world.crashAtWrite(crashAt, RESTART_MS)
   await act()
   await world.pass(MINUTE)
   world.stop()
-  return { writes: world.written.length, hasCrashed, end: { lives, ...whatIsThere() } }
+  return { writes: world.written.length, hasCrashed: crash.hasCrashed, end: { lives, ...whatIsThere() } }
 }
 
 /** Returns the state of everything in the end. */

@@ -96,6 +96,23 @@ export class SimulatedOperator {
     for (const replica of this.replicas) replica.start()
   }
 
+  /**
+   * Kills the operator right after one of its writes, and starts it again later. The writes are counted from now.
+   * @param at number of the write, from 0; absent: it is not killed
+   * @returns whether it was killed, when that is read
+   */
+  crashAtWrite(at: number | undefined, restartMs: number): { readonly hasCrashed: boolean } {
+    const crash = { hasCrashed: false }
+    this.written.length = 0
+    this.onOperatorCommit = () => {
+      if (this.written.length - 1 !== at || crash.hasCrashed) return
+      crash.hasCrashed = true
+      this.killOperator()
+      this.simulated.time.schedule(restartMs, () => this.startOperator())
+    }
+    return crash
+  }
+
   /** SIGKILL: requests that it has sent are still carried out. */
   killOperator(): void {
     for (const replica of this.replicas) replica.crash()

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { RunningPage } from '../../cli/ui/page-server.ts'
 import { openPage } from '../../cli/ui/show-ui.ts'
 import { systemClock } from '../../operator/base/clock.ts'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { FAILED, HOSTILE, putImage, putLab, putMachine, putWarning, READY } from './class-of-labs.ts'
+import { launchBrowser } from './launch-browser.ts'
 
 const program = inject('browser')
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -33,13 +34,7 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
 
   beforeAll(async () => {
     if (typeof program === 'string') throw new Error(program)
-    if (program !== undefined)
-      browser = await chromium.launch({
-        executablePath: program.executablePath,
-        env: { ...process.env, ...program.env },
-        // Tests may run as root, where Chromium has no sandbox.
-        args: ['--no-sandbox'],
-      })
+    if (program !== undefined) browser = await launchBrowser(program)
   })
   afterAll(() => browser?.close())
   afterEach(async () => {

@@ -1,12 +1,13 @@
 /** Draws the pictures of `ot ui` in `docs/`: a class as the tests of the page have it, in light and in dark. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { openPage } from '../../cli/ui/show-ui.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { resolveBrowser } from './browser-package.ts'
 import { putImage, putLab, putMachine, putWarning, READY } from './class-of-labs.ts'
+import { launchBrowser } from './launch-browser.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 /** Objects of {@link putLab} are from 08:00 on. */
@@ -32,11 +33,7 @@ const served = await openPage(
   { port: 0, operatorNamespace: 'sync-operator' },
   stopping.signal,
 )
-const browser = await chromium.launch({
-  executablePath: program.executablePath,
-  env: { ...process.env, ...program.env },
-  args: ['--no-sandbox'],
-})
+const browser = await launchBrowser(program)
 try {
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ viewport: VIEW, colorScheme, reducedMotion: 'reduce' })

@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { openPage } from '../../cli/ui/show-ui.ts'
 import { systemClock } from '../../operator/base/clock.ts'
@@ -7,6 +7,7 @@ import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { Workspaces } from '../harness/workspaces.ts'
+import { launchBrowser } from './launch-browser.ts'
 
 const program = inject('browser')
 
@@ -16,12 +17,7 @@ describe.skipIf(program === undefined)('the page of ot ui, on a real API server 
 
   beforeAll(async () => {
     if (typeof program === 'string') throw new Error(program)
-    if (program !== undefined)
-      browser = await chromium.launch({
-        executablePath: program.executablePath,
-        env: { ...process.env, ...program.env },
-        args: ['--no-sandbox'],
-      })
+    if (program !== undefined) browser = await launchBrowser(program)
   })
   afterAll(() => browser?.close())
 

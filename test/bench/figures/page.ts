@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { IMAGE } from '../../../operator/controllers/vm-disk-image/caches.ts'
 import { WORKSPACE } from '../../../operator/controllers/workspace/caches.ts'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import { inParallel } from '../../harness/in-parallel.ts'
 import { resolveBrowser } from '../../ui/browser-package.ts'
+import { launchBrowser } from '../../ui/launch-browser.ts'
 import { atMost, type Chapter, RUNS } from '../figure.ts'
 import { memoryOf } from '../process-stats.ts'
 import { Stage } from '../stage.ts'
@@ -42,11 +43,7 @@ interface Run {
 export async function measurePage(tell: (line: string) => void): Promise<Chapter> {
   await import('../../../cli/build.ts')
   const program = await resolveBrowser(tell)
-  const browser = await chromium.launch({
-    executablePath: program.executablePath,
-    env: { ...process.env, ...program.env },
-    args: ['--no-sandbox'],
-  })
+  const browser = await launchBrowser(program)
   const runs: Run[] = []
   try {
     await using stage = await Stage.start({ policy: { concurrency: '0' }, spread: 8 })
