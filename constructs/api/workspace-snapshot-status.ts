@@ -66,7 +66,7 @@ const member = z
   })
   .describe('One machine or volume of the workspace.')
 
-/** Claims that the status remembers. A restore of more is told without the rest. */
+/** Maximum number of claims that the status lists. It does not list what a restore has beyond that. */
 export const UNFILLED_MAX = 1_000
 
 /** No member or volume of a restore is Pending or InProgress any more in any other phase than InProgress. */
@@ -141,7 +141,7 @@ const restore = z
         'metadata.generation of the Workspace when it was accepted. With another one, nothing is switched any more: somebody may have worked in the lab.',
       )
       .optional(),
-    switchTime: dateTime('When the volumes were seen to be switched.').optional(),
+    switchTime: dateTime('When the operator saw that the volumes are switched.').optional(),
     unfilled: z
       .array(z.string().max(253).describe('Name of a claim, in this namespace.'))
       .max(UNFILLED_MAX)

@@ -165,7 +165,7 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
     const written = this.writtenSpec()
     const parsed = parse(written)
     const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(resource.spec, written)
-    // What breaks rules alone can be read: its author is told of all that is wrong at once.
+    // A spec with the right types can be checked as a whole, even if it breaks rules: the author gets all problems at once.
     const outputs = outputsIn(written, 'spec')
     const isOther = ({ path }: { readonly path: string }) => !outputs.some((one) => path.startsWith(one))
     const wrong = [

@@ -276,7 +276,7 @@ export class LabNetwork extends Construct {
     }
   }
 
-  /** A number is known at once. Who is no member yet may still be connected, and all else is told with all other problems. */
+  /** A host number can be checked here. A member may be connected later, so that it is checked with everything else, when the app is rendered. */
   #requireHosts(...hops: readonly (Hop | undefined)[]): void {
     for (const hop of hops) {
       requireOwn(this, 'member', hop)

@@ -10,7 +10,7 @@ import { templateWarnings } from '../children/workspace-lab-warnings.ts'
 import { networkNames } from '../children/workspace-names.ts'
 
 /**
- * Returns what cannot work in a spec that the API server accepts. The operator says it of an object that exists, and authors are told at synth. The places are
+ * Returns what cannot work in a spec that the API server accepts. For a stored object, the status says it; authors get it at synth. The places are
  * those of the items of the lists.
  */
 export function labProblems(spec: WorkspaceSpec): SpecProblem[] {

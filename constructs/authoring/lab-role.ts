@@ -15,18 +15,13 @@ export type DefinedRole<Variables extends object> =
  * `build: [router({ enable_nat: true })]`.
  * @typeParam Variables its variables
  * @param role name of the role, such as linuxRouter
- * @param defaults variables that are given unless somebody gives others. Whoever uses a role with defaults for all may leave out any. Default: none
+ * @param defaults values of variables that a use of the role does not set. If all have one, a use may leave out any of them. Default: none
  */
 export function defineRole<Variables extends object = Record<string, unknown>>(
   role: string,
   defaults: Variables,
 ): (variables?: Partial<Variables>) => LabRole
-/**
- * Defines an Ansible role that has no defaults, or defaults for some of its variables: whoever uses it gives the variables that must be given.
- * @typeParam Variables its variables
- * @param role name of the role, such as linuxRouter
- * @param defaults variables that are given unless somebody gives others. Default: none
- */
+/** Without defaults, or with defaults for some variables, each use of the role sets all variables that are required. */
 export function defineRole<Variables extends object = Record<string, unknown>>(
   role: string,
   defaults?: Partial<Variables>,
