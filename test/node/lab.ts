@@ -148,7 +148,10 @@ export class Lab {
 
   #seen(): string {
     const pods = this.#mirrored().map(({ metadata, spec, status }) => ({ name: metadata.name, spec, status }))
-    return JSON.stringify({ status: this.workspace?.status, pods }, undefined, 1)
+    const status = this.workspace?.status
+    // First, because the middle of a long text may be left out where it is read.
+    const notReady = status?.components?.filter(({ phase }) => phase !== 'Ready')
+    return JSON.stringify({ notReady, status, pods }, undefined, 1)
   }
 }
 
