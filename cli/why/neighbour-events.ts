@@ -1,6 +1,6 @@
+import { redactUrls } from '../../operator/base/messages.ts'
 import { toShortTime } from '../../operator/base/time.ts'
-import { viewPodEvent, warningFrom } from '../../operator/cluster/pod-events.ts'
-import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { type PodEvent, viewPodEvent, warningFrom } from '../../operator/cluster/pod-events.ts'
 import { EVENT } from '../../operator/kube/resource-types.ts'
 import { linksOf } from './causes.ts'
 import { isUnseen, type Reader, type Unseen } from './reader.ts'
@@ -22,8 +22,13 @@ export interface ToldEvents {
   readonly eventsUnseen?: string | undefined
 }
 
-interface WarningEvent extends KubeObject {
-  readonly involvedObject?: { readonly uid?: string; readonly kind?: string }
+interface Told extends ToldEvent {
+  /** The message without what differs each time that it is said. */
+  readonly lasting: string
+}
+
+interface WarningEvent extends PodEvent {
+  readonly involvedObject?: { readonly uid?: string; readonly name?: string; readonly kind?: string }
 }
 
 const SHOWN_MAX = 5
@@ -54,16 +59,22 @@ export async function warningsAbout(first: StoryLink, reader: Reader): Promise<T
   return { events: newest(fresh), ...(unseen !== undefined && { eventsUnseen: unseen.unseen }) }
 }
 
-function toldOf(event: WarningEvent, byUid: ReadonlyMap<string, StoryLink>): readonly ToldEvent[] {
+function toldOf(event: WarningEvent, byUid: ReadonlyMap<string, StoryLink>): readonly Told[] {
   const link = byUid.get(event.involvedObject?.uid ?? '')
   if (link === undefined) return []
-  const { reason, text, last } = warningFrom(viewPodEvent(event))
-  return [{ about: link.about, reason, message: text, last: toShortTime(last) }]
+  const view = viewPodEvent(event)
+  // Names of pods alone are made up. Another object's name may be a part of any word.
+  const { reason, text, last } = warningFrom(
+    event.involvedObject?.kind === 'Pod' ? view : { ...view, involvedObject: {} },
+  )
+  return [
+    { about: link.about, reason, message: redactUrls(view.message ?? ''), lasting: text, last: toShortTime(last) },
+  ]
 }
 
-function newest(events: readonly ToldEvent[]): readonly ToldEvent[] {
+function newest(events: readonly Told[]): readonly ToldEvent[] {
   const once = new Map<string, ToldEvent>()
-  for (const event of events.toSorted((one, other) => (one.last < other.last ? -1 : 1)))
-    once.set(JSON.stringify([event.about, event.reason, event.message]), event)
+  for (const { lasting, ...event } of events.toSorted((one, other) => (one.last < other.last ? -1 : 1)))
+    once.set(JSON.stringify([event.about, event.reason, lasting]), event)
   return [...once.values()].toSorted((one, other) => (one.last > other.last ? -1 : 1)).slice(0, SHOWN_MAX)
 }

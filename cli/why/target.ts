@@ -21,9 +21,13 @@ export function targetOf(words: readonly string[]): ExplainTarget {
   return { type: typeNamed(first.slice(0, slash)), name: first.slice(slash + 1) }
 }
 
+/** What people call a Workspace. */
+const LAB: ReadonlySet<string> = new Set(['lab', 'labs'])
+
 /** Takes what kubectl takes: kind, plural, singular and short name, also with the group behind it. */
 function typeNamed(word: string): ResourceType {
   const wanted = word.toLowerCase()
+  if (LAB.has(wanted)) return workspace
   const found = RESOURCES.find(({ kind, plural, singular, shortNames, group }) => {
     const names = [kind.toLowerCase(), plural, singular]
     return [...names, ...names.map((name) => `${name}.${group}`), ...shortNames].includes(wanted)

@@ -247,6 +247,26 @@ describe('ot why', () => {
     `)
   })
 
+  it('says what an Event says, whatever the object is called', async () => {
+    image('sec', { phase: 'Queued', reason: 'SecretMissing', message: '' })
+    const told = (name: string, message: string, lastTimestamp: string) =>
+      put(
+        'Event',
+        `images/${name}`,
+        {
+          ...{ type: 'Warning', reason: 'SecretMissing', message, lastTimestamp },
+          involvedObject: { kind: 'VMDiskImage', namespace: 'images', name: 'sec', uid: 'uid-images/sec' },
+        },
+        'v1',
+      )
+    told('earlier', 'no Secret (spec.secretRef) for 30s', '2025-12-31T23:58:00Z')
+    told('later', 'no Secret (spec.secretRef) for 90s', '2025-12-31T23:59:00Z')
+    const text = await why('vmdi/sec')
+    expect(text.split('Events:\n')[1]).toBe(
+      '  VMDiskImage images/sec 1m ago: SecretMissing: no Secret (spec.secretRef) for 90s\n',
+    )
+  })
+
   it('follows a machine down to its pod', async () => {
     const conditions = [{ type: 'ImageReady', status: 'True', reason: 'ImageReady', message: '' }]
     machine(
@@ -491,7 +511,7 @@ describe('ot why', () => {
   it('finds no object, or not which one', async () => {
     image('kali', { phase: 'Succeeded', reason: 'Synced' })
     put('VMDiskImage', 'team/kali', {})
-    expect(await ot.run('why', 'lab-9')).toBe(EXIT_CODES.notFound)
+    expect(await ot.run('why', 'lab/lab-9')).toBe(EXIT_CODES.notFound)
     expect(await ot.run('why', 'vmdi/kali')).toBe(EXIT_CODES.usage)
     expect(await ot.run('why', 'pod/x')).toBe(EXIT_CODES.usage)
     expect(ot.told).toBe(
