@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type ConditionRule,
   conditionsText,
   RESOURCES,
+  VIRTUAL_MACHINE_CONDITION_RULES,
   WORKSPACE_CONDITION_RULES,
   type WorkspaceReason,
   workspace,
@@ -96,6 +97,17 @@ it('a condition of another version is told while it is True', () => {
   expect(isTold(RULES, { type: 'Unheard', status: 'False' })).toBe(false)
   expect(isTold(RULES, { type: 'NetworksIsolated', status: 'Unknown' })).toBe(false)
   expect(isTold(RULES, { type: 'Ready', status: 'False' })).toBe(false)
+})
+
+it('every remark that is declared for a machine is made by some decision', () => {
+  const folder = join(ROOT, 'operator/controllers/virtual-machine/decide')
+  const files = readdirSync(folder).filter((name) => !/\.(test|fixtures)\.ts$/.test(name))
+  const source = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n')
+  const remarks = Object.entries<ConditionRule>(VIRTUAL_MACHINE_CONDITION_RULES).filter(
+    ([, { presence }]) => presence === 'passing',
+  )
+  expect(remarks.length).toBeGreaterThan(10)
+  expect(remarks.map(([type]) => type).filter((type) => !source.includes(`type: '${type}'`))).toEqual([])
 })
 
 /** Returns the rows of the table of an example in CONTRIBUTING.md: a file, and what it has. */
