@@ -1,5 +1,10 @@
 import { LABELS } from '@open-terrain/constructs'
-import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs/operator'
+import {
+  type VIRTUAL_MACHINE_CONDITIONS,
+  type VirtualMachineReason,
+  type VirtualMachineStatus,
+  virtualMachine,
+} from '@open-terrain/constructs/operator'
 import { compareTexts } from '../operator/base/messages.ts'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
@@ -12,8 +17,8 @@ export interface Machine extends KubeObject {
   readonly status?: Partial<VirtualMachineStatus>
 }
 
-/** A condition of a machine that runs with an earlier spec, where a restart is enough. */
-const RESTART = 'RestartRequired'
+/** The reason of a machine that runs with an earlier spec, where a restart is enough. */
+const RESTART: VirtualMachineReason = 'RestartRequired'
 
 /** Returns the namespace of a lab. */
 export function namespaceOfLab({ metadata, status }: Lab): string {
@@ -50,6 +55,6 @@ export function diskNeedOf(machine: Machine): DiskNeed | undefined {
   return conditionOf(machine, 'DiskLost')?.status === 'True' ? 'lost' : undefined
 }
 
-function conditionOf({ status }: Machine, type: string) {
+function conditionOf({ status }: Machine, type: keyof typeof VIRTUAL_MACHINE_CONDITIONS) {
   return status?.conditions?.find((one) => one.type === type)
 }

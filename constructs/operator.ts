@@ -10,6 +10,7 @@ export {
   parseAdoptable,
 } from './api/adoption.ts'
 export {
+  DATA_SYNC_CONDITION_RULES,
   DATA_SYNC_CONDITIONS,
   DATA_SYNC_IMAGE_FIELDS,
   DATA_SYNC_PHASES,
@@ -107,6 +108,7 @@ export { asUserDataBegins, isUserData, USER_DATA_BEGINNINGS, WINDOWS_USER_DATA_B
 export {
   type ParsedVirtualMachineSpec,
   parseVirtualMachineSpec,
+  VIRTUAL_MACHINE_CONDITION_RULES,
   VIRTUAL_MACHINE_CONDITIONS,
   VIRTUAL_MACHINE_PHASES,
   VIRTUAL_MACHINE_REASON_HELP,
@@ -140,6 +142,8 @@ export {
   revisionOf,
   SOURCE_TYPES,
   type SourceType,
+  VM_DISK_IMAGE_CONDITION_RULES,
+  VM_DISK_IMAGE_CONDITIONS,
   type VMDiskImagePhase,
   type VMDiskImageSpec,
   type VMDiskImageStatus,
@@ -150,6 +154,7 @@ export {
   containersOf,
   type ParsedWorkspaceSpec,
   parseWorkspaceSpec,
+  WORKSPACE_CONDITION_RULES,
   WORKSPACE_CONDITIONS,
   WORKSPACE_PHASES,
   WORKSPACE_REASON_HELP,
@@ -197,6 +202,7 @@ export {
   SNAPSHOT_DEADLINE,
   SNAPSHOT_MESSAGE_MAX,
   UNFILLED_MAX,
+  WORKSPACE_SNAPSHOT_CONDITION_RULES,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,
   WORKSPACE_SNAPSHOT_REASON_HELP,
@@ -531,5 +537,6 @@ export { ADOPTION_POLICY } from './platform/adoption-policy.ts'
 export { OPERATOR_SELECTOR } from './platform/operator-names.ts'
 export { SECRET_COPY_POLICY } from './platform/secret-copy-policy.ts'
 export { celRuleOf } from './schema/cel.ts'
+export { type ConditionRule, type ConditionRules, conditionsText, type PassingIn } from './schema/condition-rules.ts'
 export type { NameRule, PrinterColumn, Resource } from './schema/define-resource.ts'
 export type { StructuralSchema } from './schema/structural.ts'

@@ -1,4 +1,5 @@
 import {
+  type ConditionRule,
   DATA_SYNC_REASON_HELP,
   dataSync,
   OVERRIDE_ROOTS,
@@ -81,9 +82,28 @@ function kindSection(resource: Resource): string[] {
     '### status',
     `${status.description}`,
     table(['Field', 'Type', 'Description'], fieldRows(status, 'status')),
+    '### Conditions',
+    table(['Condition', 'Meaning', 'Present', '`ot why` tells of', 'Reasons'], conditionRows(resource.conditions)),
     '### Columns of `kubectl get`',
     table(['Column', 'Field', 'Description'], rows),
   ]
+}
+
+const PRESENT: Readonly<Record<ConditionRule['presence'], string>> = {
+  always: 'always',
+  passing: 'while there is something to say',
+  lasting: 'from when it is first True',
+}
+const TOLD: Readonly<Record<ConditionRule['told'], string>> = { whenTrue: 'True', whenFalse: 'False', never: '' }
+
+function conditionRows(conditions: Resource['conditions']): string[][] {
+  return Object.entries(conditions).map(([type, { means, presence, told, reasons }]) => [
+    code(type),
+    means,
+    PRESENT[presence],
+    TOLD[told],
+    reasons === undefined ? 'any' : reasons.map(code).join(', '),
+  ])
 }
 
 function fieldRows(schema: StructuralSchema, path: string): string[][] {

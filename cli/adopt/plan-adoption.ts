@@ -5,6 +5,7 @@ import {
   parseQuantity,
   parseVMDiskImageSpec,
   problemsText,
+  VM_DISK_IMAGE_CONDITIONS,
 } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../operator/base/messages.ts'
 import {
@@ -135,7 +136,7 @@ function acceptsAnySource(image: KubeObject | undefined): boolean {
 /** What an image says of what it is to adopt. */
 function toldBy(image: KubeObject | undefined): { readonly reason: string; readonly message: string } {
   const { conditions = [], reason = 'Adopting', message = 'not looked at yet' } = (image as Raw)?.status ?? {}
-  const told: Raw = conditions.find(({ type }: Raw) => type === 'Adopted') ?? { reason, message }
+  const told: Raw = conditions.find(({ type }: Raw) => type === VM_DISK_IMAGE_CONDITIONS.Adopted) ?? { reason, message }
   const title = `VMDiskImage ${image?.metadata.name} names it, and has not adopted it`
   return { reason: told.reason, message: `${title}: ${told.message}` }
 }

@@ -1,13 +1,17 @@
 import {
   DATA_SYNC_REASON_HELP,
   REASON_HELP,
+  RESOURCES,
   type ReasonHelp,
+  type VIRTUAL_MACHINE_CONDITIONS,
   VIRTUAL_MACHINE_REASON_HELP,
+  type VM_DISK_IMAGE_CONDITIONS,
+  type WORKSPACE_CONDITIONS,
   WORKSPACE_REASON_HELP,
   WORKSPACE_SNAPSHOT_REASON_HELP,
 } from '@open-terrain/constructs/operator'
 import { isTerminating, type KubeObject } from '../../operator/kube/kube-object.ts'
-import type { StatusCondition } from '../../operator/runtime/conditions.ts'
+import { isTold, type StatusCondition } from '../../operator/runtime/conditions.ts'
 import { objectStateOf } from '../live/object-state.ts'
 import type { Reader } from './reader.ts'
 
@@ -98,12 +102,6 @@ export interface OwnObject extends KubeObject {
 }
 
 const WELL: ReadonlySet<string | undefined> = new Set(['Ready', 'Succeeded'])
-/** Conditions that say no more than phase and reason, or that are good. */
-const USUAL: ReadonlySet<string> = new Set([
-  ...['Ready', 'ImageReady', 'Settled', 'Reconciling', 'Stalled', 'UpToDate', 'NetworksIsolated', 'Unreferenced'],
-])
-/** Conditions that are bad where they do not hold. */
-const SHOULD_HOLD: ReadonlySet<string> = new Set(['UpToDate', 'NetworksIsolated'])
 
 /** Returns the link of an object of ours, by its status. */
 export function ownLink(object: OwnObject, because: readonly StoryLink[] = []): StoryLink {
@@ -134,16 +132,22 @@ export function isSeen({ metadata, status }: OwnObject): boolean {
   return (status?.observedGeneration ?? -1) >= (metadata.generation ?? 0)
 }
 
-export function conditionIn({ status }: OwnObject, type: string): StatusCondition | undefined {
+/** The types of the conditions of all kinds. */
+type ConditionType =
+  | keyof typeof VM_DISK_IMAGE_CONDITIONS
+  | keyof typeof VIRTUAL_MACHINE_CONDITIONS
+  | keyof typeof WORKSPACE_CONDITIONS
+
+export function conditionIn({ status }: OwnObject, type: ConditionType): StatusCondition | undefined {
   return status?.conditions?.find((one) => one.type === type)
 }
 
-function notesOf({ status }: OwnObject): Note[] {
+/** Returns what the kind says that people should know of. */
+function notesOf({ kind, status }: OwnObject): Note[] {
   const conditions = status?.conditions ?? []
+  const rules = RESOURCES.find((one) => one.kind === kind)?.conditions ?? {}
   return conditions
-    .filter((one) =>
-      SHOULD_HOLD.has(one.type) ? one.status === 'False' : !USUAL.has(one.type) && one.status === 'True',
-    )
+    .filter((one) => isTold(rules, one))
     .map(({ type, status: holds, reason, message, lastTransitionTime: since }) => {
       return { condition: type, status: holds, reason, message, since }
     })

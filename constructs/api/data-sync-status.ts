@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
+import type { DataSyncReason } from './data-sync-reasons.ts'
+import { namesIn } from './reason-help.ts'
+import { conditionOfPhase, count, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
 
 /** Maximum number of vms in one DataSync. */
 export const VMS_MAX = 100
@@ -19,8 +22,12 @@ export const DATA_SYNC_PHASES = {
 } as const
 export type DataSyncPhase = (typeof DATA_SYNC_PHASES)[keyof typeof DATA_SYNC_PHASES]
 
-/** Types of the conditions. All of them are always present. */
-export const DATA_SYNC_CONDITIONS = SETTLING_CONDITIONS
+export const DATA_SYNC_CONDITION_RULES = {
+  Ready: conditionOfPhase('every image is ready'),
+  ...PROGRESS_CONDITIONS,
+  Settled: conditionOfPhase('the DataSync is Succeeded or Failed with this spec: processing of this spec has ended'),
+} as const satisfies ConditionRules<DataSyncReason>
+export const DATA_SYNC_CONDITIONS = namesIn(DATA_SYNC_CONDITION_RULES)
 
 const phase = z.enum(DATA_SYNC_PHASES)
 
@@ -44,9 +51,7 @@ export const dataSyncStatus = statusOf(
   'DataSync',
   {
     phase: 'Current phase: Queued, Syncing, Succeeded or Failed.',
-    conditions:
-      'Ready: every image is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the DataSync is Succeeded or Failed with this ' +
-      'spec: processing of this spec has ended.',
+    conditions: DATA_SYNC_CONDITION_RULES,
   },
   {
     progress: maybeText(16, 'Progress of all downloads together, such as 45.3%.'),
@@ -73,5 +78,5 @@ export const dataSyncStatus = statusOf(
   },
 )
 
-export type DataSyncStatus = z.output<typeof dataSyncStatus>
+export type DataSyncStatus = WithConditions<z.output<typeof dataSyncStatus>, typeof DATA_SYNC_CONDITION_RULES>
 export type DataSyncImage = z.output<typeof image>

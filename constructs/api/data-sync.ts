@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn } from './columns.ts'
-import { dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
+import { DATA_SYNC_CONDITION_RULES, dataSyncStatus, VMS_MAX } from './data-sync-status.ts'
 import { imageFields, policyDefault, sourceRules } from './image-source.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, GROUP, listMap, text, VERSION } from './shared.ts'
@@ -10,6 +10,7 @@ import type { VMDiskImageSpec } from './vm-disk-image.ts'
 export { dataSyncImageName, type ImageTriple, triplesIn, withoutHash } from './data-sync-names.ts'
 export { DATA_SYNC_REASON_HELP, DATA_SYNC_REASONS, type DataSyncReason } from './data-sync-reasons.ts'
 export {
+  DATA_SYNC_CONDITION_RULES,
   DATA_SYNC_CONDITIONS,
   DATA_SYNC_PHASES,
   type DataSyncImage,
@@ -85,6 +86,7 @@ export const dataSync = defineResource({
     'this spec says, and reports their progress. DataSyncs of the same workspace, version and vm share an image.',
   spec,
   status: dataSyncStatus,
+  conditions: DATA_SYNC_CONDITION_RULES,
   printerColumns: [
     phaseColumn('Current phase.'),
     reasonColumn('Why the DataSync is in this phase.'),

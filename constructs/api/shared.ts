@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { cel, celMatches } from '../schema/cel.ts'
+import { type ConditionRules, conditionsText } from '../schema/condition-rules.ts'
 import { DURATION_PATTERN } from './duration.ts'
 
 export { cel, listMap } from '../schema/cel.ts'
@@ -173,21 +174,15 @@ export function conditions(description: string) {
     .meta({ description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
 }
 
+/** A condition that every object has, and that changes with its phase. */
+export function conditionOfPhase(means: string) {
+  return { means, presence: 'always', told: 'never', gauge: 'phase' } as const
+}
+
 /** Conditions of every kind: whether there is still work to do. */
 export const PROGRESS_CONDITIONS = {
-  /** Work is in progress. */
-  Reconciling: 'Reconciling',
-  /** Work cannot continue without a change. */
-  Stalled: 'Stalled',
-} as const
-
-/** Conditions of kinds whose processing ends, as ready or not ready. */
-export const SETTLING_CONDITIONS = {
-  /** Everything exists as the spec of `observedGeneration` requires. */
-  Ready: 'Ready',
-  ...PROGRESS_CONDITIONS,
-  /** The phase is final for the spec of `observedGeneration`: nothing more happens without a change. */
-  Settled: 'Settled',
+  Reconciling: conditionOfPhase('work is in progress'),
+  Stalled: conditionOfPhase('it cannot continue without a change'),
 } as const
 
 /** The `observedGeneration` of an object that the operator has not seen. The API server adds it, so that tools do not take no status for a good one. */
@@ -197,7 +192,7 @@ export const NOT_SEEN = -1
 export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
   phase: Phase,
   who: string,
-  says: { readonly phase: string; readonly conditions: string },
+  says: { readonly phase: string; readonly conditions: ConditionRules },
   fields: Fields,
 ) {
   return z
@@ -210,7 +205,7 @@ export function statusOf<Phase extends z.ZodType, Fields extends z.ZodRawShape>(
       phase: phase.describe(says.phase).optional(),
       reason: maybeText(1024, `One word that says why the ${who} is in this phase.`),
       message: maybeText(4096, `A sentence that says what is going on or what the ${who} waits for.`),
-      conditions: conditions(says.conditions).optional(),
+      conditions: conditions(conditionsText(says.conditions)).optional(),
       ...fields,
     })
     .describe('What the operator observed. Written by the operator alone.')

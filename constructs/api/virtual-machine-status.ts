@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { count, dateTime, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
+import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
+import { namesIn } from './reason-help.ts'
+import { conditionOfPhase, count, dateTime, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
+import type { VirtualMachineReason } from './virtual-machine-reasons.ts'
 import { PHASES } from './vm-disk-image-status.ts'
 
 export const VIRTUAL_MACHINE_PHASES = {
@@ -12,44 +15,67 @@ export const VIRTUAL_MACHINE_PHASES = {
 } as const
 export type VirtualMachinePhase = (typeof VIRTUAL_MACHINE_PHASES)[keyof typeof VIRTUAL_MACHINE_PHASES]
 
-/** Types of the conditions. The first five and UpToDate are always present, the others only while they hold. */
-export const VIRTUAL_MACHINE_CONDITIONS = {
-  /** The machine runs and is ready, is off as its spec allows, or is not to be deployed and its image is ready. */
-  Ready: 'Ready',
-  /** The image has an artifact that a disk can be cloned from. */
-  ImageReady: 'ImageReady',
+/** A condition that is True while there is something to say beside the summary. */
+function remark<R extends VirtualMachineReason, G extends 'reason' | 'none'>(
+  means: string,
+  gauge: G,
+  reasons: readonly R[],
+) {
+  return { means, presence: 'passing', told: 'whenTrue', gauge, reasons } as const
+}
+
+export const VIRTUAL_MACHINE_CONDITION_RULES = {
+  Ready: conditionOfPhase('the machine runs, is off as its spec allows, or is not to be deployed'),
+  ImageReady: { means: 'a disk can be cloned', presence: 'always', told: 'never', gauge: 'none' },
   ...PROGRESS_CONDITIONS,
-  /** The machine is Ready or Failed with the spec of `observedGeneration`: nothing more happens without a change. */
-  Settled: 'Settled',
-  /** The spec is accepted, but not applied exactly as written. */
-  SpecWarning: 'SpecWarning',
-  /** The image differs from the template. */
-  ImageMismatch: 'ImageMismatch',
-  /** The disk became a full copy instead of a clone. */
-  FullCopy: 'FullCopy',
-  /** A change of the spec takes effect at the next restart. */
-  RestartRequired: 'RestartRequired',
-  /** The guest started with other host names than those of the spec. */
-  NamesNotCurrent: 'NamesNotCurrent',
-  /** A change of the spec takes effect only on a new disk. */
-  RebuildRequired: 'RebuildRequired',
-  /** Somebody asks for a new root disk, and the present one is about to be lost. */
-  Replacing: 'Replacing',
-  /** The root disk that was replaced is kept for a while. */
-  OldDiskKept: 'OldDiskKept',
-  /** The root disk is of the image and the spec of now, and nothing waits for a restart. Always present. */
-  UpToDate: 'UpToDate',
-  /** A restore of KubeVirt has replaced the root disk. */
-  DiskRestored: 'DiskRestored',
-  /** The disk that the guest ran from is gone, or is being deleted. */
-  DiskLost: 'DiskLost',
-  /** The disk of a restore is gone, and the machine has the one from before again. */
-  RestoredDiskLost: 'RestoredDiskLost',
-  /** KubeVirt's machine has parts that others have added. */
-  AddedByOthers: 'AddedByOthers',
-  /** KubeVirt's machine named another root disk, without a restore, and has its own again. */
-  ChangeUndone: 'ChangeUndone',
-} as const
+  Settled: conditionOfPhase('the machine is Ready or Failed with this spec: processing of this spec has ended'),
+  UpToDate: {
+    means:
+      'the root disk is of the image and the spec of now, and nothing waits for a restart; Unknown if that is not recorded',
+    presence: 'always',
+    told: 'whenFalse',
+    // A machine is in its phase whether or not it is outdated.
+    gauge: 'none',
+  },
+  SpecWarning: remark('a field of the spec cannot be applied exactly as written', 'reason', [
+    'LoginRenamed',
+    'GroupsOfImage',
+    'PasswordLocked',
+    'NoLogin',
+    'NoSuchNodeLabel',
+    'Overridden',
+    'WindowsLogin',
+    'WindowsGuest',
+    'UserDataOverridden',
+    'UserDataUnreadable',
+    'DiskSmallerThanImage',
+    'DiskMissing',
+    'DiskKept',
+    'DiskSizeKept',
+    'DiskImageKept',
+    'NoVolumeExpansion',
+  ]),
+  ImageMismatch: remark('the image differs from the template', 'reason', ['ImageMismatch']),
+  FullCopy: remark('CDI copied the disk instead of cloning it', 'reason', ['FullCopy']),
+  RestartRequired: remark('a change waits for a restart', 'reason', ['RestartRequired']),
+  RebuildRequired: remark('a change waits for a new disk', 'reason', ['RebuildRequired']),
+  NamesNotCurrent: remark('the guest started with other hostAliases', 'none', ['NamesNotCurrent']),
+  Replacing: remark('somebody asks for a new root disk, and the message says what is lost', 'reason', [
+    'Replacing',
+    'ReplacementBlocked',
+  ]),
+  OldDiskKept: remark('the root disk that was replaced, and when it is deleted', 'reason', ['OldDiskKept']),
+  DiskLost: remark(
+    'the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it',
+    'reason',
+    ['DiskLost', 'DiskBeingDeleted'],
+  ),
+  DiskRestored: remark('a restore of KubeVirt replaced the root disk', 'none', ['DiskRestored']),
+  RestoredDiskLost: remark('that disk is gone', 'reason', ['RestoredDiskLost']),
+  AddedByOthers: remark('the VirtualMachine of KubeVirt has parts that others added', 'none', ['AddedByOthers']),
+  ChangeUndone: remark('its root disk was changed without a restore', 'reason', ['ChangeUndone']),
+} as const satisfies ConditionRules<VirtualMachineReason>
+export const VIRTUAL_MACHINE_CONDITIONS = namesIn(VIRTUAL_MACHINE_CONDITION_RULES)
 
 const image = z
   .object({
@@ -170,15 +196,7 @@ export const virtualMachineStatus = statusOf(
   'machine',
   {
     phase: 'Current phase: Provisioning, Failed or Ready.',
-    conditions:
-      'Ready: the machine runs, is off as its spec allows, or is not to be deployed. ImageReady: a disk can be cloned. Reconciling, Stalled: work is in progress, or ' +
-      'cannot continue without a change. Settled: the machine is Ready or Failed with this spec: processing of this spec has ended. SpecWarning: a field of the spec cannot be applied exactly as written. ImageMismatch: the image differs from the ' +
-      'template. FullCopy: CDI copied the disk instead of cloning it. RestartRequired, RebuildRequired: a change waits for a restart, or for a new disk. ' +
-      'UpToDate: the root disk is of the image and the spec of now, and nothing waits for a restart; Unknown if that is not recorded. NamesNotCurrent: the guest started with other hostAliases. ' +
-      'Replacing: somebody asks for a new root disk, and the message says what is lost. OldDiskKept: the root disk that was replaced, and when it is deleted. ' +
-      'DiskLost: the disk that the guest ran from is gone or is being deleted, and no other one is made before somebody asks for it. ' +
-      'DiskRestored: a restore of KubeVirt has replaced the root disk. RestoredDiskLost: that disk is gone. AddedByOthers: the VirtualMachine of KubeVirt has parts that others have added. ' +
-      'ChangeUndone: somebody had changed its root disk without a restore.',
+    conditions: VIRTUAL_MACHINE_CONDITION_RULES,
   },
   {
     image: image.optional(),
@@ -244,4 +262,7 @@ export const virtualMachineStatus = statusOf(
   },
 )
 
-export type VirtualMachineStatus = z.output<typeof virtualMachineStatus>
+export type VirtualMachineStatus = WithConditions<
+  z.output<typeof virtualMachineStatus>,
+  typeof VIRTUAL_MACHINE_CONDITION_RULES
+>

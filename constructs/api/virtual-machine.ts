@@ -16,7 +16,7 @@ import { diskSizeField, memoryField } from './sizes.ts'
 import { userDataFields, withOneUserData } from './user-data.ts'
 import { cpuField } from './virtual-machine-cpu.ts'
 import { interfaces } from './virtual-machine-interfaces.ts'
-import { virtualMachineStatus } from './virtual-machine-status.ts'
+import { VIRTUAL_MACHINE_CONDITION_RULES, virtualMachineStatus } from './virtual-machine-status.ts'
 import { usersField } from './virtual-machine-users.ts'
 import { vmDiskImage } from './vm-disk-image.ts'
 
@@ -26,6 +26,7 @@ export {
   type VirtualMachineReason,
 } from './virtual-machine-reasons.ts'
 export {
+  VIRTUAL_MACHINE_CONDITION_RULES,
   VIRTUAL_MACHINE_CONDITIONS,
   VIRTUAL_MACHINE_PHASES,
   type VirtualMachinePhase,
@@ -153,6 +154,7 @@ export const virtualMachine = defineResource({
   },
   spec,
   status: virtualMachineStatus,
+  conditions: VIRTUAL_MACHINE_CONDITION_RULES,
   printerColumns: [
     phaseColumn('Where the machine is on its way.'),
     {

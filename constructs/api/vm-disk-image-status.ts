@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { count, dateTime, matching, maybeText, statusOf } from './shared.ts'
+import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
+import { namesIn } from './reason-help.ts'
+import { conditionOfPhase, count, dateTime, matching, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
+import type { Reason } from './vm-disk-image-reasons.ts'
 
 export const PHASES = {
   /** Waits for a slot, for a missing object, or for its next attempt. */
@@ -14,6 +17,73 @@ export const PHASES = {
   Failed: 'Failed',
 } as const
 export type VMDiskImagePhase = (typeof PHASES)[keyof typeof PHASES]
+
+export const VM_DISK_IMAGE_CONDITION_RULES = {
+  Ready: conditionOfPhase('a usable artifact exists'),
+  UpToDate: {
+    means: 'it was made from the current spec',
+    presence: 'always',
+    told: 'whenFalse',
+    gauge: 'phase',
+  },
+  ...PROGRESS_CONDITIONS,
+  Settled: conditionOfPhase(
+    'it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended',
+  ),
+  Unreferenced: {
+    means: 'nothing refers to the image',
+    presence: 'always',
+    told: 'never',
+    gauge: 'none',
+    reasons: ['Referenced', 'Unreferenced'],
+  },
+  // The plan takes it away when the last user is gone.
+  DeletionBlocked: {
+    means: 'a deletion waits for its users',
+    presence: 'lasting',
+    told: 'whenTrue',
+    gauge: 'none',
+    reasons: ['InUse'],
+  },
+  ArtifactLost: {
+    means: 'what disks are cloned from is gone and is made again; absent as soon as it is there',
+    presence: 'passing',
+    told: 'whenTrue',
+    // A counter of its own counts losses, and an alert looks at that.
+    gauge: 'none',
+    reasons: ['ArtifactLost'],
+  },
+  Adopted: {
+    means:
+      'what pelotech.ot/adopt names is the artifact, or what it is made of; its reason says what is proved of it, or why it is refused',
+    presence: 'passing',
+    told: 'whenTrue',
+    // What is refused is the reason of the phase.
+    gauge: 'none',
+    reasons: [
+      'Adopting',
+      'AdoptionInUse',
+      'AdoptionInvalid',
+      'AdoptionMismatch',
+      'AdoptionMissing',
+      'AdoptionOwned',
+      'AdoptionUnchecked',
+      'AdoptionUnfinished',
+      'SourceAccepted',
+      'SourceDiffers',
+      'SourceMatches',
+      'SourceUnknown',
+    ],
+  },
+  SourceWarning: {
+    means: 'the source is probably no disk image that CDI can read',
+    presence: 'passing',
+    told: 'whenTrue',
+    gauge: 'reason',
+    reasons: ['PackedSource'],
+  },
+} as const satisfies ConditionRules<Reason>
+export const VM_DISK_IMAGE_CONDITIONS = namesIn(VM_DISK_IMAGE_CONDITION_RULES)
 
 /** Most characters of who asked for a download: a longer text is cut. */
 export const REQUESTER_MAX = 512
@@ -69,9 +139,7 @@ export const vmDiskImageStatus = statusOf(
   'image',
   {
     phase: 'Current phase: Queued, Syncing, Snapshotting, Succeeded or Failed.',
-    conditions:
-      'Ready: a usable artifact exists. UpToDate: it was made from the current spec. Reconciling, Stalled: work is in progress, or cannot continue without a change. ' +
-      'Settled: it is Failed, or Succeeded with an artifact of this spec: processing of this spec has ended. Unreferenced: nothing refers to the image. DeletionBlocked: a deletion waits for its users. ArtifactLost: what disks are cloned from is gone and is made again; absent as soon as it is there. Adopted: what pelotech.ot/adopt names is the artifact, or what it is made of; its reason says what is proved of it, or why it is refused. SourceWarning: the source is probably no disk image that CDI can read.',
+    conditions: VM_DISK_IMAGE_CONDITION_RULES,
   },
   {
     ticket: matching(z.string().max(64), '^[0-9]+$', 'must be a decimal number')
@@ -161,6 +229,6 @@ export const vmDiskImageStatus = statusOf(
   },
 )
 
-export type VMDiskImageStatus = z.output<typeof vmDiskImageStatus>
+export type VMDiskImageStatus = WithConditions<z.output<typeof vmDiskImageStatus>, typeof VM_DISK_IMAGE_CONDITION_RULES>
 export type Artifact = z.output<typeof artifact>
 export type Attempt = z.output<typeof attempt>

@@ -7,7 +7,7 @@ import { type Parsed, parseSpec } from './parse-spec.ts'
 import { RECLAIM_POLICIES } from './policy-fields.ts'
 import { parseQuantity } from './quantity.ts'
 import { cel, duration, GROUP, maybeFlag, text, VERSION } from './shared.ts'
-import { vmDiskImageStatus } from './vm-disk-image-status.ts'
+import { VM_DISK_IMAGE_CONDITION_RULES, vmDiskImageStatus } from './vm-disk-image-status.ts'
 
 export { RECLAIM_POLICIES, type ReclaimPolicy } from './policy-fields.ts'
 export { SOURCE_TYPES, type SourceType } from './source-type.ts'
@@ -17,6 +17,8 @@ export {
   type Attempt,
   PHASES,
   REQUESTER_MAX,
+  VM_DISK_IMAGE_CONDITION_RULES,
+  VM_DISK_IMAGE_CONDITIONS,
   type VMDiskImagePhase,
   type VMDiskImageStatus,
 } from './vm-disk-image-status.ts'
@@ -80,6 +82,7 @@ export const vmDiskImage = defineResource({
     'and publishes it as a DataSource of the same name.',
   spec,
   status: vmDiskImageStatus,
+  conditions: VM_DISK_IMAGE_CONDITION_RULES,
   printerColumns: [
     phaseColumn('Current phase.'),
     reasonColumn('Why it is in this phase.'),

@@ -1,6 +1,9 @@
 import { z } from 'zod'
-import { count, dateTime, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
+import { namesIn } from './reason-help.ts'
+import { conditionOfPhase, count, dateTime, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+import type { WorkspaceSnapshotReason } from './workspace-snapshot-reasons.ts'
 
 /** Maximum number of members: all machines and volumes that a workspace can have. */
 const MEMBERS_MAX = WORKSPACE_LIMITS.vms + WORKSPACE_LIMITS.volumes
@@ -20,8 +23,12 @@ export const WORKSPACE_SNAPSHOT_PHASES = {
 } as const
 export type WorkspaceSnapshotPhase = (typeof WORKSPACE_SNAPSHOT_PHASES)[keyof typeof WORKSPACE_SNAPSHOT_PHASES]
 
-/** Types of the conditions. All of them are always present. */
-export const WORKSPACE_SNAPSHOT_CONDITIONS = SETTLING_CONDITIONS
+export const WORKSPACE_SNAPSHOT_CONDITION_RULES = {
+  Ready: conditionOfPhase('every snapshot can be restored from'),
+  ...PROGRESS_CONDITIONS,
+  Settled: conditionOfPhase('the WorkspaceSnapshot is Succeeded or Failed: nothing more happens to it by itself'),
+} as const satisfies ConditionRules<WorkspaceSnapshotReason>
+export const WORKSPACE_SNAPSHOT_CONDITIONS = namesIn(WORKSPACE_SNAPSHOT_CONDITION_RULES)
 
 const phase = z.enum(WORKSPACE_SNAPSHOT_PHASES)
 
@@ -159,9 +166,7 @@ export const workspaceSnapshotStatus = statusOf(
   'WorkspaceSnapshot',
   {
     phase: 'Current phase: Pending, InProgress, Succeeded or Failed.',
-    conditions:
-      'Ready: every snapshot can be restored from. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the WorkspaceSnapshot is ' +
-      'Succeeded or Failed: nothing more happens to it by itself.',
+    conditions: WORKSPACE_SNAPSHOT_CONDITION_RULES,
   },
   {
     ready: maybeText(16, 'Snapshots that can be restored from, of all, such as 3/5.'),
@@ -193,7 +198,10 @@ export const workspaceSnapshotStatus = statusOf(
   },
 )
 
-export type WorkspaceSnapshotStatus = z.output<typeof workspaceSnapshotStatus>
+export type WorkspaceSnapshotStatus = WithConditions<
+  z.output<typeof workspaceSnapshotStatus>,
+  typeof WORKSPACE_SNAPSHOT_CONDITION_RULES
+>
 export type WorkspaceSnapshotMember = z.output<typeof member>
 export type WorkspaceSnapshotRestore = z.output<typeof restore>
 export type RestoredMember = z.output<typeof restoredMember>

@@ -3,7 +3,7 @@ import { defineResource } from '../schema/define-resource.ts'
 import { ageColumn, MESSAGE_COLUMN, phaseColumn, reasonColumn } from './columns.ts'
 import { type Parsed, parseSpec } from './parse-spec.ts'
 import { cel, duration, GROUP, objectName, text, VERSION } from './shared.ts'
-import { workspaceSnapshotStatus } from './workspace-snapshot-status.ts'
+import { WORKSPACE_SNAPSHOT_CONDITION_RULES, workspaceSnapshotStatus } from './workspace-snapshot-status.ts'
 
 export {
   WORKSPACE_SNAPSHOT_REASON_HELP,
@@ -15,6 +15,7 @@ export {
   type RestoredVolumeState,
   SNAPSHOT_MESSAGE_MAX,
   UNFILLED_MAX,
+  WORKSPACE_SNAPSHOT_CONDITION_RULES,
   WORKSPACE_SNAPSHOT_CONDITIONS,
   WORKSPACE_SNAPSHOT_PHASES,
   type WorkspaceSnapshotMember,
@@ -65,6 +66,7 @@ export const workspaceSnapshot = defineResource({
     'volume. They are deleted with it, and it is deleted with its Workspace.',
   spec,
   status: workspaceSnapshotStatus,
+  conditions: WORKSPACE_SNAPSHOT_CONDITION_RULES,
   printerColumns: [
     phaseColumn('Current phase.'),
     reasonColumn('Why the WorkspaceSnapshot is in this phase.'),

@@ -1,8 +1,11 @@
 import { z } from 'zod'
-import { count, maybeText, SETTLING_CONDITIONS, statusOf } from './shared.ts'
+import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
+import { namesIn } from './reason-help.ts'
+import { conditionOfPhase, count, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
 import { PLAYS, playRecord } from './workspace-ansible.ts'
 import { expiryStatusFields } from './workspace-expiry.ts'
 import { WORKSPACE_LIMITS } from './workspace-limits.ts'
+import type { WorkspaceReason } from './workspace-reasons.ts'
 
 export const WORKSPACE_PHASES = {
   /** The workspace is being set up, or waits for something. */
@@ -14,22 +17,55 @@ export const WORKSPACE_PHASES = {
 } as const
 export type WorkspacePhase = (typeof WORKSPACE_PHASES)[keyof typeof WORKSPACE_PHASES]
 
-/**
- * Types of the conditions. All of them are always present, except `NetworksIsolated`, which only workspaces with networks have, and those of losses and
- * warnings, which are present only while they hold.
- */
-export const WORKSPACE_CONDITIONS = {
-  ...SETTLING_CONDITIONS,
-  /** Everything is as the spec says. A machine may wait for a restart or a new disk although it is ready. */
-  UpToDate: 'UpToDate',
-  NetworksIsolated: 'NetworksIsolated',
-  /** What was on a volume of the workspace is gone. It stays: that the volume is there again does not bring the data back. */
-  VolumeLost: 'VolumeLost',
-  /** The random values of a Secret of the workspace are gone. It stays: what was made with them goes on with them. */
-  SecretLost: 'SecretLost',
-  /** Something in the spec is not applied as written, or may not work. */
-  SpecWarning: 'SpecWarning',
-} as const
+export const WORKSPACE_CONDITION_RULES = {
+  Ready: conditionOfPhase('every component is ready'),
+  ...PROGRESS_CONDITIONS,
+  Settled: conditionOfPhase('the workspace is Ready or Failed with this spec: processing of this spec has ended'),
+  // A machine may wait for a restart or a new disk although it is ready.
+  UpToDate: {
+    means:
+      'everything is as the spec says; False if a machine is outdated, a change cannot be made, or an image differs from its template; Unknown if that is not recorded of a machine',
+    presence: 'always',
+    told: 'whenFalse',
+    gauge: 'phase',
+  },
+  // Only workspaces with networks have it.
+  NetworksIsolated: {
+    means:
+      'members do not reach the node, its services and the Services of the cluster over the networks of the workspace; Unknown if nothing shows it',
+    presence: 'passing',
+    told: 'whenFalse',
+    gauge: 'reason',
+    reasons: ['NodeIsolated', 'NodeNotIsolated', 'IsolationUnknown'],
+  },
+  // It stays: that the volume is there again does not bring the data back.
+  VolumeLost: {
+    means:
+      'what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty',
+    presence: 'lasting',
+    told: 'whenTrue',
+    // A counter of its own counts losses, and an alert looks at that.
+    gauge: 'none',
+    reasons: ['VolumeLost'],
+  },
+  // It stays: what was made with the values goes on with them.
+  SecretLost: {
+    means: 'the same for values of a Secret of spec.secrets, which is there again with others',
+    presence: 'lasting',
+    told: 'whenTrue',
+    gauge: 'none',
+    reasons: ['SecretLost'],
+  },
+  SpecWarning: {
+    means:
+      'what in the spec is not applied as written, or may not work, of all members; absent where there is nothing of the kind',
+    presence: 'passing',
+    told: 'whenTrue',
+    gauge: 'reason',
+    reasons: ['SpecWarning'],
+  },
+} as const satisfies ConditionRules<WorkspaceReason>
+export const WORKSPACE_CONDITIONS = namesIn(WORKSPACE_CONDITION_RULES)
 
 /** Maximum number of listed components: more than a spec can request. */
 const COMPONENTS_MAX = 512
@@ -73,11 +109,7 @@ export const workspaceStatus = statusOf(
   'workspace',
   {
     phase: 'Current phase: Provisioning, Failed or Ready.',
-    conditions:
-      'Ready: every component is ready. Reconciling, Stalled: work is in progress, or cannot continue without a change. Settled: the workspace is Ready or Failed with ' +
-      'this spec: processing of this spec has ended. UpToDate: everything is as the spec says; False if a machine is outdated, a change cannot be made, or an image differs from its template; Unknown if that is not recorded of a machine. NetworksIsolated: members do not reach the node, its services and the Services of the cluster over the networks of the ' +
-      'workspace; Unknown if nothing shows it. VolumeLost: what was on a volume is gone, the one that went last if there are several; it stays as long as the workspace, also when the volume is there again, empty. SecretLost: the same for values of a Secret of spec.secrets, which is there again with others. ' +
-      'SpecWarning: what in the spec is not applied as written, or may not work, of all members; absent where there is nothing of the kind.',
+    conditions: WORKSPACE_CONDITION_RULES,
   },
   {
     ready: maybeText(16, 'Components that are ready, of all that are deployed, such as 3/7.'),
@@ -154,5 +186,5 @@ export const workspaceStatus = statusOf(
   },
 )
 
-export type WorkspaceStatus = z.output<typeof workspaceStatus>
+export type WorkspaceStatus = WithConditions<z.output<typeof workspaceStatus>, typeof WORKSPACE_CONDITION_RULES>
 export type WorkspaceComponent = z.output<typeof component>

@@ -12,7 +12,7 @@ import { owners } from './workspace-owners.ts'
 import { workspaceRules } from './workspace-rules.ts'
 import { secrets } from './workspace-secrets.ts'
 import { services } from './workspace-services.ts'
-import { workspaceStatus } from './workspace-status.ts'
+import { WORKSPACE_CONDITION_RULES, workspaceStatus } from './workspace-status.ts'
 import { updateStrategyField } from './workspace-update-strategy.ts'
 import { vms } from './workspace-vms.ts'
 import { volumes } from './workspace-volumes.ts'
@@ -20,6 +20,7 @@ import { volumes } from './workspace-volumes.ts'
 export { WORKSPACE_REASON_HELP, WORKSPACE_REASONS, type WorkspaceReason } from './workspace-reasons.ts'
 export {
   COMPONENT_MESSAGE_MAX,
+  WORKSPACE_CONDITION_RULES,
   WORKSPACE_CONDITIONS,
   WORKSPACE_PHASES,
   type WorkspaceComponent,
@@ -71,6 +72,7 @@ export const workspace = defineResource({
   },
   spec,
   status: workspaceStatus,
+  conditions: WORKSPACE_CONDITION_RULES,
   printerColumns: [
     phaseColumn('Current phase.'),
     reasonColumn('Why it is in this phase.'),

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { ConditionRules } from './condition-rules.ts'
 
 export interface PrinterColumn {
   readonly name: string
@@ -33,6 +34,8 @@ export interface ResourceDefinition<Spec extends z.ZodObject, Status extends z.Z
   readonly description: string
   readonly spec: Spec
   readonly status: Status
+  /** The conditions that its status has. */
+  readonly conditions: ConditionRules
   readonly printerColumns: readonly PrinterColumn[]
 }
 

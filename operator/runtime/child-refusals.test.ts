@@ -44,7 +44,7 @@ async function start(wanted: Record<string, string>, foreign: readonly string[] 
       children: [{ type: CONFIG_MAP, propagationPolicy: 'Background' }],
       store: owners,
       quietReasons: [],
-      states: { reasons: {} },
+      states: { reasons: {}, conditions: {} },
       listen: (queue) => [configMaps.onChange(() => queue.add('n/a'))],
       plan: () => {
         const told = [...childRefusals.of(uid)].map(([id, { why }]) => [id, why] as [string, string])

@@ -31,7 +31,7 @@ async function start(refused?: string) {
     listen: () => [() => (stopped += 1)],
     onGone: ({ metadata }) => gone.push(metadata.name),
     quietReasons: [],
-    states: { reasons: { Refused: '' } },
+    states: { reasons: { Refused: '' }, conditions: {} },
     refusals: new Refusals(),
     prepare: ({ metadata }) =>
       metadata.name === refused ? Promise.reject(apiError('Rejected', { status: 403 })) : Promise.resolve(),

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import type { StatusCondition } from './conditions.ts'
 import { Meters } from './meters.ts'
-import { conditionStates, type StatefulObject, StateGauges } from './state-gauges.ts'
+import { type StatefulObject, StateGauges } from './state-gauges.ts'
 import { START } from './times.fixtures.ts'
 
 const MINUTE_MS = 60_000
@@ -28,7 +28,11 @@ function gaugesOf(objects: StatefulObject[]) {
   let now = START
   const stop = gauges.observe('Thing', { now: () => now }, () => objects, {
     reasons: REASONS,
-    more: (object, time) => conditionStates(object, ({ type }) => type === 'Warning', time),
+    conditions: {
+      Settled: { presence: 'always', told: 'never', gauge: 'phase' },
+      Warning: { presence: 'passing', told: 'whenTrue', gauge: 'reason' },
+      News: { presence: 'passing', told: 'whenTrue', gauge: 'none' },
+    },
   })
   const readAt = async (minute: number): Promise<Record<string, [objects: number, minutes: number]>> => {
     now = START + minute * MINUTE_MS
@@ -85,7 +89,7 @@ it('has a warning beside the state, once, with its own time, and no reason that 
     lastTransitionTime: at(50),
   }
   const { readAt } = gaugesOf([
-    { ...warned, status: { ...warned.status, conditions: [warning] } },
+    { ...warned, status: { ...warned.status, conditions: [warning, { ...warning, type: 'News', reason: 'Waiting' }] } },
     anObject('b', 'Ready', 'Made up by somebody', 0),
     { metadata: { uid: 'c' } },
   ])

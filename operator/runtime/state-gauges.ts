@@ -2,7 +2,7 @@ import type { Gauge } from 'prom-client'
 import type { Clock } from '../base/clock.ts'
 import { fromTime } from '../base/time.ts'
 import type { ObjectMeta } from '../kube/kube-object.ts'
-import type { StatusCondition } from './conditions.ts'
+import { isTold, type KindConditions, type StatusCondition } from './conditions.ts'
 import type { Meters } from './meters.ts'
 import { knownOrOther } from './metric-labels.ts'
 import { reasonOf } from './summary.ts'
@@ -30,9 +30,9 @@ export interface StatefulObject {
 export interface KindStates<O> {
   /** Every reason that there is, with its help. Any other one counts as `Other`: a label must not have any value that a status has. */
   readonly reasons: object
-  /** Conditions of {@link COURSE} that tell nothing of a phase of this kind. Default: none. */
-  readonly beside?: readonly string[]
-  /** Returns states in addition to phase and reason, such as warnings. */
+  /** Its conditions. Those with the gauge `reason` are states of their own while they are told. */
+  readonly conditions: KindConditions
+  /** Returns further states, which are neither in phase and reason nor in a condition. */
   readonly more?: (object: O, now: number) => readonly ObjectState[]
 }
 
@@ -40,9 +40,6 @@ export interface KindStates<O> {
 export const DELETING = 'Deleting'
 
 type Labels = Readonly<Record<'kind' | 'phase' | 'reason', string>>
-
-/** Conditions that change when an object starts, is done, or fails. */
-const COURSE: ReadonlySet<string> = new Set(['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Settled'])
 
 /** How many objects of each kind are in each state, and for how long at most, as observed by the replica that leads. Nothing for the others. */
 export class StateGauges {
@@ -65,14 +62,15 @@ export class StateGauges {
     kind: string,
     clock: Pick<Clock, 'now'>,
     objects: () => Iterable<O>,
-    { reasons, beside = [], more = () => [] }: KindStates<O>,
+    { reasons, conditions, more = () => [] }: KindStates<O>,
   ): () => void {
-    const memory = new StateMemory(beside)
+    const memory = new StateMemory(conditions)
     this.#sources.set(kind, () => {
       const now = clock.now()
       const longest = new Map<string, { readonly labels: Labels; readonly seconds: number }>()
       for (const object of objects()) {
         for (const { phase, reason: named, since } of distinct([
+          ...statesOfConditions(object, conditions, now),
           ...more(object, now),
           ...memory.stateOf(object, now),
         ])) {
@@ -110,16 +108,15 @@ function distinct(states: readonly ObjectState[]): readonly ObjectState[] {
 class StateMemory {
   #known = new Map<string, ObjectState>()
   #next = new Map<string, ObjectState>()
-  readonly #beside: readonly string[]
+  readonly #conditions: KindConditions
 
-  /** @param beside conditions that tell nothing of a phase */
-  constructor(beside: readonly string[]) {
-    this.#beside = beside
+  constructor(conditions: KindConditions) {
+    this.#conditions = conditions
   }
 
   /** None: the object has no status yet. */
   stateOf(object: StatefulObject, now: number): readonly ObjectState[] {
-    const state = stateOf(object, now, this.#beside)
+    const state = stateOf(object, now, this.#conditions)
     if (state === undefined) return []
     if (isAtRest(object)) return [state]
     const { uid = '' } = object.metadata
@@ -140,14 +137,14 @@ class StateMemory {
 function stateOf(
   { metadata, status = {} }: StatefulObject,
   now: number,
-  beside: readonly string[],
+  rules: KindConditions,
 ): ObjectState | undefined {
   const { phase, conditions = [], reason = reasonOf({ conditions }) ?? '' } = status
   const deletion = fromTime(metadata.deletionTimestamp)
   if (deletion !== undefined)
     return { phase: DELETING, reason: phase === undefined ? DELETING : reason, since: deletion }
   if (phase === undefined) return undefined
-  const those = conditions.filter(({ type }) => COURSE.has(type) && !beside.includes(type))
+  const those = conditions.filter(({ type }) => rules[type]?.gauge === 'phase')
   const times = those.flatMap((one) => fromTime(one.lastTransitionTime) ?? [])
   return { phase, reason, since: times.length === 0 ? now : Math.max(...times) }
 }
@@ -158,13 +155,12 @@ function isAtRest({ metadata, status }: StatefulObject): boolean {
   return metadata.deletionTimestamp !== undefined || settled?.status === 'True'
 }
 
-/** Returns a state for each of these conditions, with its own reason and time. */
-export function conditionStates(
+/** Returns a state for each condition that is one while it is told, with its own reason and time. */
+export function statesOfConditions(
   { status: { phase = '', conditions = [] } = {} }: StatefulObject,
-  isOne: (condition: StatusCondition) => boolean,
+  rules: KindConditions,
   now: number,
 ): readonly ObjectState[] {
-  return conditions.filter(isOne).map(({ reason, lastTransitionTime }) => {
-    return { phase, reason, since: fromTime(lastTransitionTime) ?? now }
-  })
+  const those = conditions.filter((one) => rules[one.type]?.gauge === 'reason' && isTold(rules, one))
+  return those.map(({ reason, lastTransitionTime }) => ({ phase, reason, since: fromTime(lastTransitionTime) ?? now }))
 }

@@ -1,4 +1,12 @@
-import { cutMessage, mergeConditions, type NewCondition, type StatusCondition } from './conditions.ts'
+import {
+  conditionsOf,
+  cutMessage,
+  type KindConditions,
+  type Saying,
+  type Sayings,
+  type StatusCondition,
+  saying,
+} from './conditions.ts'
 
 /** What users read of an object at a glance: its phase, the reason for it, and a message. */
 export interface Summary<P extends string = string, R extends string = string> {
@@ -29,22 +37,16 @@ interface Course {
   readonly isSettled: boolean
 }
 
-export function newCondition(
-  type: string,
-  holds: boolean,
-  { reason, message }: Pick<NewCondition, 'reason' | 'message'>,
-): NewCondition {
-  return { type, status: holds ? 'True' : 'False', reason, message }
-}
-
 /** Returns the conditions that every kind has in addition to its own. All have the reason of the phase. */
-export function courseConditions({ reason, message }: Omit<Summary, 'phase'>, course: Course): NewCondition[] {
-  const { isBusy, isStalled, isSettled } = course
-  return [
-    newCondition('Reconciling', isBusy, { reason, message: isBusy ? message : '' }),
-    newCondition('Stalled', isStalled, { reason, message: isStalled ? message : '' }),
-    newCondition('Settled', isSettled, { reason, message: '' }),
-  ]
+export function courseConditions<Reason extends string>(
+  { reason, message }: { readonly reason: Reason; readonly message: string },
+  { isBusy, isStalled, isSettled }: Course,
+): Readonly<Record<'Reconciling' | 'Stalled' | 'Settled', Saying<Reason>>> {
+  return {
+    Reconciling: saying(isBusy, { reason, message: isBusy ? message : '' }),
+    Stalled: saying(isStalled, { reason, message: isStalled ? message : '' }),
+    Settled: saying(isSettled, { reason, message: '' }),
+  }
 }
 
 interface Subject {
@@ -53,25 +55,33 @@ interface Subject {
   readonly status: { readonly conditions?: readonly StatusCondition[] | undefined }
 }
 
-/** Returns the status, without its figures, of a kind that ends with the phase Succeeded or Failed. */
-export function statusToTheEnd<S extends Summary>(
+type EndConditions = Readonly<Record<'Ready' | 'Reconciling' | 'Stalled' | 'Settled', object>>
+
+/**
+ * Returns the status, without its figures, of a kind that ends with the phase Succeeded or Failed.
+ * @param more what is said of the conditions that only this kind has
+ */
+export function statusToTheEnd<S extends Summary, Rules extends KindConditions & EndConditions>(
+  rules: Rules,
   { metadata: { generation }, status }: Subject,
   summary: S,
+  more: Omit<Sayings<Rules, S['reason']>, keyof EndConditions>,
   now: number,
 ) {
   const phase: S['phase'] = summary.phase
   const reason: S['reason'] = summary.reason
   const why = { reason, message: cutMessage(summary.message) }
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const conditions = [
-    newCondition('Ready', phase === 'Succeeded', why),
+  const said = {
+    Ready: saying(phase === 'Succeeded', why),
     ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
-  ]
+    ...more,
+  }
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     ...why,
-    conditions: mergeConditions(status.conditions ?? [], conditions, generation, now),
+    conditions: conditionsOf(rules, said as Sayings<Rules, S['reason']>, status.conditions, { generation, now }),
   }
 }
 
@@ -88,6 +98,8 @@ export function withRefusal<S extends Summary, R extends S['reason']>(
 }
 
 /** Returns the reason for the state of an object. */
-export function reasonOf(status: { readonly conditions?: readonly NewCondition[] | undefined }): string | undefined {
+export function reasonOf(status: {
+  readonly conditions?: readonly Pick<StatusCondition, 'type' | 'reason'>[] | undefined
+}): string | undefined {
   return status.conditions?.find(({ type }) => type === 'Reconciling')?.reason
 }

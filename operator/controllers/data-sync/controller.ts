@@ -1,4 +1,10 @@
-import { DATA_SYNC_REASON_HELP, type Policy, quietReasons, vmDiskImage } from '@open-terrain/constructs/operator'
+import {
+  DATA_SYNC_CONDITION_RULES,
+  DATA_SYNC_REASON_HELP,
+  type Policy,
+  quietReasons,
+  vmDiskImage,
+} from '@open-terrain/constructs/operator'
 import { isSame } from '../../base/equality.ts'
 import { BY_NAMESPACE } from '../../cluster/caches.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
@@ -44,7 +50,7 @@ export class DataSyncController extends ObjectController<DataSyncView, DataSyncP
       ],
       gauges: phases,
       quietReasons: quietReasons(DATA_SYNC_REASON_HELP),
-      states: { reasons: DATA_SYNC_REASON_HELP },
+      states: { reasons: DATA_SYNC_REASON_HELP, conditions: DATA_SYNC_CONDITION_RULES },
       plan: (dataSync) => {
         const refusal = refusals.of(dataSync.metadata.uid ?? '')
         return planDataSync(observeDataSync(dataSync, caches, policy(), refusal), clock.now())

@@ -1,4 +1,10 @@
-import { FINALIZERS, type Policy, quietReasons, VIRTUAL_MACHINE_REASON_HELP } from '@open-terrain/constructs/operator'
+import {
+  FINALIZERS,
+  type Policy,
+  quietReasons,
+  VIRTUAL_MACHINE_CONDITION_RULES,
+  VIRTUAL_MACHINE_REASON_HELP,
+} from '@open-terrain/constructs/operator'
 import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
@@ -13,7 +19,7 @@ import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
 import { planMachine } from './decide/plan.ts'
 import { logFacts, machineThrottleOf } from './decide/status.ts'
-import { type MachineMetrics, machineWarnings } from './machine-metrics.ts'
+import type { MachineMetrics } from './machine-metrics.ts'
 import { hasMachineDisk, observeMachine } from './observe.ts'
 import { ObstacleWatch } from './obstacle-watch.ts'
 import { waitingRestoreOf } from './restore-look.ts'
@@ -74,7 +80,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       gauges: metrics,
       // An image that is refreshed changes no phase of a machine.
       quietReasons: quietReasons(VIRTUAL_MACHINE_REASON_HELP),
-      states: { reasons: VIRTUAL_MACHINE_REASON_HELP, beside: ['UpToDate'], more: machineWarnings },
+      states: { reasons: VIRTUAL_MACHINE_REASON_HELP, conditions: VIRTUAL_MACHINE_CONDITION_RULES },
       loops: [obstacles],
       prepare: async (vm, signal) => {
         const parsed = parsedMachineSpec(vm)

@@ -1,11 +1,12 @@
-import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
+import { VIRTUAL_MACHINE_CONDITION_RULES, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { statusWithBug } from '../../runtime/plan-writer.ts'
+import { statesOfConditions } from '../../runtime/state-gauges.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
 import { type MachineSummary, type Remark, withMachineSummary } from './decide/status.ts'
-import { MachineMetrics, machineWarnings } from './machine-metrics.ts'
+import { MachineMetrics } from './machine-metrics.ts'
 import { aVM } from './machine-objects.fixtures.ts'
 
 let registry = new Registry()
@@ -136,5 +137,7 @@ it('tells how long a machine took to become Ready, once', async () => {
 it('has a state for each warning, and none for news', () => {
   const news: Remark = { type: 'AddedByOthers', reason: 'AddedByOthers', message: '' }
   const vm = aVM({}, { status: statusOf(RUNNING, [COPY, news]) })
-  expect(machineWarnings(vm, START)).toEqual([{ phase: 'Ready', reason: 'FullCopy', since: START }])
+  expect(statesOfConditions(vm, VIRTUAL_MACHINE_CONDITION_RULES, START)).toEqual([
+    { phase: 'Ready', reason: 'FullCopy', since: START },
+  ])
 })

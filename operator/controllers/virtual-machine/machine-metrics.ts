@@ -1,26 +1,29 @@
 import {
   VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  VIRTUAL_MACHINE_CONDITION_RULES,
   VIRTUAL_MACHINE_PHASES,
   VIRTUAL_MACHINE_REASON_HELP,
+  type VirtualMachineReason,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../base/clock.ts'
 import { knownOrOther } from '../../runtime/metric-labels.ts'
 import { PhaseGauge, type Waiter } from '../../runtime/phase-gauge.ts'
-import { conditionStates } from '../../runtime/state-gauges.ts'
 import { reasonOf } from '../../runtime/summary.ts'
-import { isWarning } from './decide/status.ts'
-import type { MachineView } from './world.ts'
 
 type Machine = Pick<Waiter, 'metadata'> & { readonly status: VirtualMachineStatus }
 
-function whenTrue({ conditions = [] }: VirtualMachineStatus, type: string) {
+function whenTrue({ conditions = [] }: VirtualMachineStatus, type: keyof typeof TYPE) {
   return conditions.find((one) => one.type === type && one.status === 'True')
 }
 
 /** Reasons of the condition UpToDate where a machine is outdated. */
-const OUTDATED: readonly string[] = ['SpecChanged', 'ImageRefreshed', 'RestartRequired']
+const OUTDATED: readonly string[] = [
+  'SpecChanged',
+  'ImageRefreshed',
+  'RestartRequired',
+] satisfies readonly VirtualMachineReason[]
 
 function outdatedFor({ conditions = [] }: VirtualMachineStatus): string[] {
   const told = conditions.find(({ type, status }) => type === TYPE.UpToDate && status === 'False')
@@ -68,7 +71,7 @@ export class MachineMetrics extends PhaseGauge<Machine> {
           const lost = whenTrue(status, TYPE.DiskLost)
           return lost === undefined ? [] : knownOrOther(VIRTUAL_MACHINE_REASON_HELP, lost.reason)
         }),
-      ['DiskLost', 'DiskBeingDeleted'],
+      VIRTUAL_MACHINE_CONDITION_RULES.DiskLost.reasons,
     )
     meters.counted(
       'ot_vm_outdated',
@@ -108,9 +111,4 @@ export class MachineMetrics extends PhaseGauge<Machine> {
     // The count starts again with each budget.
     this.#kicks.inc(has < had ? has : has - had)
   }
-}
-
-/** Returns the states that warnings of a machine are, whether or not it is ready. */
-export function machineWarnings(vm: MachineView, now: number) {
-  return conditionStates(vm, isWarning, now)
 }

@@ -1,4 +1,4 @@
-import { FINALIZERS, quietReasons, REASON_HELP } from '@open-terrain/constructs/operator'
+import { FINALIZERS, quietReasons, REASON_HELP, VM_DISK_IMAGE_CONDITION_RULES } from '@open-terrain/constructs/operator'
 import type { ImageView } from '../../images/image-view.ts'
 import { sumReferences } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
@@ -65,7 +65,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
       loops: [admission, adoptionReads, claimRefusals, contents, fields, importerRemains, positions],
       refusals,
       quietReasons: quietReasons(REASON_HELP),
-      states: { reasons: REASON_HELP, more: imageStates },
+      states: { reasons: REASON_HELP, conditions: VM_DISK_IMAGE_CONDITION_RULES, more: imageStates },
     })
     this.#options = options
     this.#sources = sources

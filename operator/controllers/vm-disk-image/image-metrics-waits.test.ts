@@ -8,7 +8,7 @@ const said = (reason: string, phase: VMDiskImageStatus['phase'] = 'Queued', more
   phase,
   queuedAt: toTime(at(0)),
   conditions: [
-    { type: 'Reconciling', status: 'True' as const, reason, message: '', lastTransitionTime: toTime(at(0)) },
+    { type: 'Reconciling' as const, status: 'True' as const, reason, message: '', lastTransitionTime: toTime(at(0)) },
   ],
   ...more,
 })

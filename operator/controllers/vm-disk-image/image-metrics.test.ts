@@ -1,4 +1,9 @@
-import { type Attempt, SOURCE_TYPES, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import {
+  type Attempt,
+  SOURCE_TYPES,
+  type VM_DISK_IMAGE_CONDITIONS,
+  type VMDiskImageStatus,
+} from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ImageView } from '../../images/image-view.ts'
@@ -108,7 +113,8 @@ describe('the gauges', () => {
   it('are what there is when they are read, and 0 where nobody leads', async () => {
     const registry = new Registry()
     const metrics = new ImageMetrics(registry, new FakeClock())
-    const condition = (type: string) => ({ type, status: 'True', reason: '', message: '' }) as const
+    const condition = (type: keyof typeof VM_DISK_IMAGE_CONDITIONS) =>
+      ({ type, status: 'True', reason: '', message: '' }) as const
     const artifact = (restoreSize: string) =>
       ({ kind: 'VolumeSnapshot', name: 'a', revision: '01234567', restoreSize }) as const
     const statuses: VMDiskImageStatus[] = [

@@ -3,8 +3,10 @@ import {
   PHASES,
   parseQuantity,
   REASON_HELP,
+  type Reason,
   SOURCE_TYPES,
   type SourceType,
+  VM_DISK_IMAGE_CONDITIONS as TYPE,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import type { Counter, Histogram, Registry } from 'prom-client'
@@ -58,7 +60,7 @@ export class ImageMetrics {
     const statuses = () => Array.from(this.#fleet?.images.values() ?? [], ({ status }) => status)
     const total = (name: string, help: string, of: (status: VMDiskImageStatus) => number) =>
       meters.observed(name, help, () => statuses().reduce((sum, status) => sum + of(status), 0))
-    const having = (name: string, help: string, type: string) =>
+    const having = (name: string, help: string, type: keyof typeof TYPE) =>
       total(name, help, (status) => (isTrue(status, type) ? 1 : 0))
     total('ot_vmdi_references', 'References to VMDiskImages, all together', ({ references }) => references?.count ?? 0)
     total(
@@ -66,14 +68,14 @@ export class ImageMetrics {
       'References to VMDiskImages by VirtualMachines, all together: those of ot_vmdi_references that are of machines',
       ({ references }) => references?.machines ?? 0,
     )
-    having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', 'Unreferenced')
+    having('ot_vmdi_unreferenced', 'VMDiskImages that nothing refers to', TYPE.Unreferenced)
     total('ot_vmdi_bytes', 'Restore sizes of VMDiskImages that have an artifact, all together', bytesOf)
     total(
       'ot_vmdi_unreferenced_bytes',
       'Restore sizes of VMDiskImages that nothing refers to, all together',
-      (status) => (isTrue(status, 'Unreferenced') ? bytesOf(status) : 0),
+      (status) => (isTrue(status, TYPE.Unreferenced) ? bytesOf(status) : 0),
     )
-    having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', 'DeletionBlocked')
+    having('ot_vmdi_deletion_blocked', 'VMDiskImages that are to be deleted and are in use', TYPE.DeletionBlocked)
     const phases = () => statuses().flatMap(({ phase }) => phase ?? [])
     meters.counted('ot_vmdi_phase', 'VMDiskImages by phase', 'phase', phases, Object.keys(PHASES))
     meters.counted('ot_vmdi_failed', 'VMDiskImages that are Failed, by reason', 'reason', () =>
@@ -190,7 +192,7 @@ export class ImageMetrics {
   }
 }
 
-function isTrue({ conditions }: VMDiskImageStatus, type: string): boolean {
+function isTrue({ conditions }: VMDiskImageStatus, type: keyof typeof TYPE): boolean {
   return conditions?.some((one) => one.type === type && one.status === 'True') ?? false
 }
 
@@ -212,7 +214,14 @@ function identityOf({ dataVolumeUID, endedAt }: Attempt): string {
 }
 
 /** Reasons to wait in phase `Queued` that do not mean that something is missing. */
-const NOT_BLOCKED: readonly string[] = ['Queued', 'Paused', 'RetryBackoff', 'Suspended', 'Stopping', 'Unreferenced']
+const NOT_BLOCKED: ReadonlySet<string> = new Set<Reason>([
+  'Queued',
+  'Paused',
+  'RetryBackoff',
+  'Suspended',
+  'Stopping',
+  'Unreferenced',
+])
 
 interface Block {
   readonly reason: string
@@ -257,7 +266,7 @@ export class ImageWaits {
 
 function blockOf(status: VMDiskImageStatus): string | undefined {
   const reason = reasonOf(status)
-  return status.phase === 'Queued' && reason !== undefined && !NOT_BLOCKED.includes(reason) ? reason : undefined
+  return status.phase === 'Queued' && reason !== undefined && !NOT_BLOCKED.has(reason) ? reason : undefined
 }
 
 function blockBefore(status: VMDiskImageStatus, now: number): Block | undefined {

@@ -1,5 +1,6 @@
-import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import { type Attempt, VM_DISK_IMAGE_CONDITION_RULES, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
+import { statesOfConditions } from '../../runtime/state-gauges.ts'
 import { START } from '../../runtime/times.fixtures.ts'
 import { anImage } from './image-objects.fixtures.ts'
 import { imageStates } from './image-states.ts'
@@ -48,7 +49,7 @@ it.each<[string, VMDiskImageStatus, object[]]>([
   ['is suspended', status([attempt(5)], { reason: 'Suspended' }), []],
   ['was stopped on purpose', status([attempt(5, { reason: 'Suspended' })]), []],
 ])('an image that %s is told so apart from its steps', (_what, was, states) => {
-  expect(imageStates(anImage({}, { status: was }), START)).toEqual(states)
+  expect(imageStates(anImage({}, { status: was }))).toEqual(states)
 })
 
 it('an image with a warning has it as a state, and one that is being deleted does not try again', () => {
@@ -60,5 +61,7 @@ it('an image with a warning has it as a state, and one that is being deleted doe
     lastTransitionTime: at(3),
   } as const
   const image = anImage({ deletionTimestamp: at(9) }, { status: status([attempt(5)], { conditions: [warning] }) })
-  expect(imageStates(image, START)).toEqual([{ phase: 'Queued', reason: 'PackedSource', since: START + 180_000 }])
+  expect(imageStates(image)).toEqual([])
+  const warned = { phase: 'Queued', reason: 'PackedSource', since: START + 180_000 }
+  expect(statesOfConditions(image, VM_DISK_IMAGE_CONDITION_RULES, START)).toEqual([warned])
 })

@@ -1,8 +1,8 @@
-import type { Reason } from '@open-terrain/constructs/operator'
+import { type Reason, VM_DISK_IMAGE_CONDITIONS } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../base/time.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating } from '../../kube/kube-object.ts'
-import { conditionStates, type ObjectState } from '../../runtime/state-gauges.ts'
+import type { ObjectState } from '../../runtime/state-gauges.ts'
 
 /** In place of the phase of an image that has failed, and tries again. */
 const RETRYING = 'Retrying'
@@ -15,11 +15,10 @@ const ON_PURPOSE: ReadonlySet<string | undefined> = new Set<Reason>([
   'SyncCancelled',
 ])
 
-/** Returns the warnings of an image, and why it still tries again: its own reason changes with each step of an attempt. */
-export function imageStates(image: ImageView, now: number): readonly ObjectState[] {
-  const warnings = conditionStates(image, ({ type, status }) => type === 'SourceWarning' && status === 'True', now)
+/** Returns why an image still tries again: its own reason changes with each step of an attempt. */
+export function imageStates(image: ImageView): readonly ObjectState[] {
   const retried = isTerminating(image) ? undefined : retriedSince(image.status)
-  return retried === undefined ? warnings : [...warnings, { phase: RETRYING, ...retried }]
+  return retried === undefined ? [] : [{ phase: RETRYING, ...retried }]
 }
 
 /** Returns why the last attempts failed, and when the first of them began that all failed for this reason. */
@@ -31,6 +30,6 @@ function retriedSince({ phase, reason, revision, conditions = [], attempts = [] 
   const others = attempts.findLastIndex((one) => one.reason !== last.reason || one.revision !== revision)
   const begun = fromTime(attempts[others + 1]?.startedAt)
   // What failed before somebody asked for a new try is over.
-  const settled = fromTime(conditions.find(({ type }) => type === 'Settled')?.lastTransitionTime)
+  const settled = fromTime(conditions.find(({ type }) => type === VM_DISK_IMAGE_CONDITIONS.Settled)?.lastTransitionTime)
   return begun === undefined ? undefined : { reason: last.reason, since: Math.max(begun, settled ?? begun) }
 }

@@ -3,6 +3,7 @@ import {
   FINALIZERS,
   type Policy,
   quietReasons,
+  WORKSPACE_SNAPSHOT_CONDITION_RULES,
   WORKSPACE_SNAPSHOT_REASON_HELP,
   workspace,
 } from '@open-terrain/constructs/operator'
@@ -63,7 +64,7 @@ export class WorkspaceSnapshotController extends ObjectController<
       listen: (queue) => [...listenForTriggers(caches, queue), onPolicyChange(() => queueWaiting(caches, queue))],
       gauges: phases,
       quietReasons: quietReasons(WORKSPACE_SNAPSHOT_REASON_HELP),
-      states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP },
+      states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP, conditions: WORKSPACE_SNAPSHOT_CONDITION_RULES },
       plan: (snapshot) => {
         if (!isKnownEnough(snapshot, caches)) return undefined
         const refusal = refusals.of(snapshot.metadata.uid ?? '')

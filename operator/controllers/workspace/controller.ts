@@ -3,6 +3,7 @@ import {
   FINALIZERS,
   type Policy,
   quietReasons,
+  WORKSPACE_CONDITION_RULES,
   WORKSPACE_REASON_HELP,
   type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
@@ -14,18 +15,15 @@ import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { conditionStates } from '../../runtime/state-gauges.ts'
 import { AsideChildren } from './aside-children.ts'
 import { BY_SECRET_SOURCE, parsedWorkspaceSpec, viewWorkspace, WORKSPACE, type WorkspaceCaches } from './caches.ts'
 import { type ClusterRange, ClusterRanges } from './cluster-ranges.ts'
 import { isDeletionDue } from './decide/expiry.ts'
 import { keysKnownOf } from './decide/generated-keys.ts'
-import { isOpenNode } from './decide/isolation.ts'
 import { WRITTEN_TYPES } from './decide/kinds.ts'
 import { planWorkspace } from './decide/plan.ts'
 import { podlessPlays } from './decide/plays.ts'
 import { hangingPods } from './decide/pod-trouble.ts'
-import { isSpecWarning } from './decide/spec-warnings.ts'
 import { workspaceThrottleOf } from './decide/status.ts'
 import { ExpiryLimits } from './expiry-limits.ts'
 import { type DrawInt, withGeneratedValues } from './generated-values.ts'
@@ -136,7 +134,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
       quietReasons: quietReasons(WORKSPACE_REASON_HELP),
       states: {
         reasons: WORKSPACE_REASON_HELP,
-        more: (workspace, now) => conditionStates(workspace, (one) => isOpenNode(one) || isSpecWarning(one), now),
+        conditions: WORKSPACE_CONDITION_RULES,
       },
       loops: [podWarnings, aside, lostKeys, playEnds, copies, ranges, copyRule],
       plan: (workspace) => {

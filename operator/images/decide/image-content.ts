@@ -1,5 +1,10 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { revisionOf, shortHash, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
+import {
+  revisionOf,
+  shortHash,
+  VM_DISK_IMAGE_CONDITIONS,
+  type VMDiskImageSpec,
+} from '@open-terrain/constructs/operator'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { type ImageView, parsedImageSpec } from '../image-view.ts'
 
@@ -28,7 +33,7 @@ export function budgetKeyOf(
 
 /** Reports whether the deletion of the image waits for its users. */
 export function isDeletionBlocked({ status: { conditions = [] } }: ImageView): boolean {
-  return conditions.some(({ type, status }) => type === 'DeletionBlocked' && status === 'True')
+  return conditions.some(({ type, status }) => type === VM_DISK_IMAGE_CONDITIONS.DeletionBlocked && status === 'True')
 }
 
 /** Returns the image to write, with these fields as wanted, if it is still the one that was seen. What people have set beside them stays. */

@@ -1,4 +1,5 @@
 import {
+  DATA_SYNC_CONDITION_RULES,
   type DataSyncPhase,
   type DataSyncReason,
   type DataSyncStatus,
@@ -45,7 +46,7 @@ export function dataSyncStatusOf(
   now: number,
 ): DataSyncStatus {
   return {
-    ...statusToTheEnd(object, summary, now),
+    ...statusToTheEnd(DATA_SYNC_CONDITION_RULES, object, summary, {}, now),
     ...(images.length > 0 && figuresOf(images)),
   }
 }

@@ -1,5 +1,7 @@
 import {
+  type PassingIn,
   VIRTUAL_MACHINE_CONDITIONS as TYPE,
+  VIRTUAL_MACHINE_CONDITION_RULES,
   type VirtualMachinePhase,
   type VirtualMachineReason,
   type VirtualMachineStatus,
@@ -8,19 +10,31 @@ import { withoutUndefined } from '../../../base/equality.ts'
 import { fromTime } from '../../../base/time.ts'
 import { isOrphaned } from '../../../cluster/ownership.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
+import {
+  conditionsOf,
+  cutMessage,
+  type KindConditions,
+  type SayingOf,
+  type Sayings,
+  saying,
+} from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, reasonOf, type Summary } from '../../../runtime/summary.ts'
+import { courseConditions, reasonOf, type Summary } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
 
 /** The state of a machine, in the words that people read. */
 export type MachineSummary = Summary<VirtualMachinePhase, VirtualMachineReason>
 
-/** Something that people should know in addition to the summary. */
-export interface Remark {
-  readonly type: (typeof REMARKS)[number]
-  readonly reason: VirtualMachineReason
+type Rules = typeof VIRTUAL_MACHINE_CONDITION_RULES
+type RemarkType = PassingIn<Rules>
+
+/** Something that people should know in addition to the summary: each is a condition, with one of its reasons. */
+export type Remark = { [Type in RemarkType]: RemarkOn<Type> }[RemarkType]
+
+interface RemarkOn<Type extends RemarkType> {
+  readonly type: Type
+  readonly reason: Rules[Type]['reasons'][number]
   readonly message: string
   /** How many things its message says. */
   readonly count?: number
@@ -35,40 +49,23 @@ export interface MachineStatusFacts {
   readonly imageReady: { readonly holds: boolean; readonly reason: VirtualMachineReason; readonly message: string }
   readonly remarks: readonly Remark[]
   /** Default: as it is. */
-  readonly upToDate?: NewCondition
+  readonly upToDate?: SayingOf<Rules['UpToDate'], VirtualMachineReason>
   readonly generation: number | undefined
 }
 
-const REMARKS = [
-  'SpecWarning',
-  'ImageMismatch',
-  'FullCopy',
-  'RestartRequired',
-  'NamesNotCurrent',
-  'RebuildRequired',
-  'Replacing',
-  'OldDiskKept',
-  'DiskRestored',
-  'DiskLost',
-  'RestoredDiskLost',
-  'AddedByOthers',
-  'ChangeUndone',
-] as const
-
-/** Remarks that report no trouble. */
-const NEWS: ReadonlySet<string> = new Set(['DiskRestored', 'AddedByOthers', 'NamesNotCurrent'])
-
 function isRemark({ type }: { readonly type: string }): boolean {
-  return REMARKS.some((one) => one === type)
+  const rules: KindConditions = VIRTUAL_MACHINE_CONDITION_RULES
+  return rules[type]?.presence === 'passing'
 }
 
-/** Reports whether a condition tells of trouble besides the summary. */
-export function isWarning({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
-  return status === 'True' && isRemark({ type }) && !NEWS.has(type)
+/** Reports whether it is a remark that reports no trouble: the gauges do not count it. */
+function isNews(condition: { readonly type: string }): boolean {
+  const rules: KindConditions = VIRTUAL_MACHINE_CONDITION_RULES
+  return isRemark(condition) && rules[condition.type]?.gauge === 'none'
 }
 
 /** What a running machine may wait for, the costlier first. */
-const PENDING: ReadonlySet<string | undefined> = new Set([
+const PENDING: ReadonlySet<string | undefined> = new Set<RemarkType>([
   'ImageMismatch',
   'Replacing',
   'RebuildRequired',
@@ -104,18 +101,13 @@ export function withMachineSummary(
   const summary = { ...facts.summary, message: cutMessage(facts.summary.message) }
   const { phase, reason, message } = summary
   const isBusy = phase === 'Provisioning'
-  const conditions = [
-    newCondition(TYPE.Ready, phase === 'Ready', summary),
-    newCondition(TYPE.ImageReady, imageReady.holds, imageReady),
+  const said: Sayings<Rules, VirtualMachineReason> = {
+    Ready: saying(phase === 'Ready', summary),
+    ImageReady: saying(imageReady.holds, imageReady),
     ...courseConditions(summary, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    ...(upToDate === undefined ? [] : [{ ...upToDate, message: cutMessage(upToDate.message) }]),
-    ...remarks.map(({ type, reason: why, message: text }) =>
-      newCondition(type, true, { reason: why, message: cutMessage(text) }),
-    ),
-  ]
-  const before = (status.conditions ?? []).filter(
-    (condition) => !isRemark(condition) || remarks.some(({ type }) => type === condition.type),
-  )
+    UpToDate: upToDate && { ...upToDate, message: cutMessage(upToDate.message) },
+    ...ofRemarks(remarks),
+  }
   return withoutUndefined({
     ...status,
     observedGeneration: generation,
@@ -123,9 +115,18 @@ export function withMachineSummary(
     reason,
     message,
     image,
-    warnings: remarks.find(({ type }) => type === 'SpecWarning')?.count,
-    conditions: mergeConditions(before, conditions, generation, now),
+    warnings: remarks.find(({ type }) => type === TYPE.SpecWarning)?.count,
+    conditions: conditionsOf(VIRTUAL_MACHINE_CONDITION_RULES, said, status.conditions, { generation, now }),
   })
+}
+
+/** In the order of the remarks. A remark that is not there is nothing that is said. */
+function ofRemarks(remarks: readonly Remark[]): Pick<Sayings<Rules, VirtualMachineReason>, RemarkType> {
+  const said = remarks.map(({ type, reason, message }) => [
+    type,
+    saying(true, { reason, message: cutMessage(message) }),
+  ])
+  return Object.fromEntries(said) as Pick<Sayings<Rules, VirtualMachineReason>, RemarkType>
 }
 
 /** Returns the claim of a disk whose DataVolume somebody deleted without the claim. It is not deleted with the machine. */
@@ -135,7 +136,7 @@ export function leftClaim({ clone, claim }: Pick<MachineWorld, 'clone' | 'claim'
 }
 
 /** Reasons that report trouble. */
-const TROUBLE: ReadonlySet<string | undefined> = new Set([
+const TROUBLE: ReadonlySet<string | undefined> = new Set<VirtualMachineReason>([
   'ImageFailed',
   'ImageTerminating',
   'ImageNotFound',
@@ -167,7 +168,11 @@ const TROUBLE: ReadonlySet<string | undefined> = new Set([
 ])
 
 /** Reasons of the condition ImageReady. */
-const LOSING: ReadonlySet<string | undefined> = new Set(['ImageMissing', 'ImageTerminating', 'NamespaceTerminating'])
+const LOSING: ReadonlySet<string | undefined> = new Set<VirtualMachineReason>([
+  'ImageMissing',
+  'ImageTerminating',
+  'NamespaceTerminating',
+])
 
 /**
  * Returns the Events for what changed between two statuses, for people who read `kubectl describe`.
@@ -187,8 +192,8 @@ export function machineEventsBetween(
     // A machine that has a disk does not wait for its image any more, but still gets an Event when the image goes.
     return type === TYPE.ImageReady && reason !== was?.reason && reason !== reasonOf(after) && LOSING.has(reason)
   })
-  const warnings = news.map(({ reason, message }): EventNote => {
-    return { type: NEWS.has(reason) ? 'Normal' : 'Warning', reason, message }
+  const warnings = news.map((one): EventNote => {
+    return { type: isNews(one) ? 'Normal' : 'Warning', reason: one.reason, message: one.message }
   })
   return [...changedReason(before, after, steady), ...warnings]
 }

@@ -3,13 +3,12 @@ import {
   cloudInitHash,
   type FirstStartParts,
   firstStartParts,
-  VIRTUAL_MACHINE_CONDITIONS as TYPE,
   type VirtualMachineReason,
   type VirtualMachineSpec,
   type VirtualMachineStatus,
 } from '@open-terrain/constructs/operator'
 import { keyOf } from '../../../kube/kube-object.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
+import type { Saying } from '../../../runtime/conditions.ts'
 import type { MachineWorld } from '../world.ts'
 import { diskLoss, isFilledByCDI } from './disk-loss.ts'
 import { waitsForConsumer } from './judge.ts'
@@ -144,10 +143,13 @@ interface UpToDateFacts {
   readonly remarks: readonly Remark[]
 }
 
-/** Returns the condition UpToDate. */
-export function upToDate(world: MachineWorld, { status, summary, remarks }: UpToDateFacts): NewCondition {
-  const of = (holds: NewCondition['status'], reason: VirtualMachineReason, message: string): NewCondition => {
-    return { type: TYPE.UpToDate, status: holds, reason, message }
+/** Returns what the condition UpToDate says. */
+export function upToDate(
+  world: MachineWorld,
+  { status, summary, remarks }: UpToDateFacts,
+): Saying<VirtualMachineReason> {
+  const of = (holds: Saying['status'], reason: VirtualMachineReason, message: string) => {
+    return { status: holds, reason, message }
   }
   const { spec, vm } = world
   if (!spec.ok) return of('Unknown', summary.reason, summary.message)

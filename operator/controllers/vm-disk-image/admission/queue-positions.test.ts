@@ -17,7 +17,7 @@ async function build(told: readonly number[], limit = 0) {
     const name = `i${at}`
     const { image, start } = aStart(name, String(10 + at))
     const conditions = [
-      { type: 'Reconciling', status: 'True' as const, reason: limit === 0 ? 'Paused' : 'Queued', message: '' },
+      { type: 'Reconciling' as const, status: 'True' as const, reason: limit === 0 ? 'Paused' : 'Queued', message: '' },
     ]
     const status = { ...image.status, queuePosition, queuePositionTime: new Date(START).toISOString(), conditions }
     bench.images.put({ ...image, status })
@@ -62,7 +62,7 @@ describe('positions', () => {
     const tell = async (reason: string, resourceVersion: string) => {
       const image = bench.images.get('team/i0')
       if (image === undefined) throw new Error('no image')
-      const conditions = [{ type: 'Reconciling', status: 'True' as const, reason, message: '' }]
+      const conditions = [{ type: 'Reconciling' as const, status: 'True' as const, reason, message: '' }]
       bench.images.put({
         ...image,
         metadata: { ...image.metadata, resourceVersion },

@@ -3,18 +3,19 @@ import {
   ADOPTABLE_KINDS,
   type Adoptable,
   parseAdoptable,
+  VM_DISK_IMAGE_CONDITIONS,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { fromTime } from '../../../base/time.ts'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { type ClaimView, type DataVolumeView, hasLostVolume, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
+import { saidBefore, saying } from '../../../runtime/conditions.ts'
 import type { Unshared } from '../../../runtime/preconditions.ts'
-import { newCondition } from '../../../runtime/summary.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
 import type { ImageWorld } from '../world.ts'
 import { type AdoptionRefusal, adoptableTitle, judgeAdoptable } from './judge-adoption.ts'
+import type { SayingOnAdoption } from './status.ts'
 import type { Target } from './target.ts'
 
 /**
@@ -36,10 +37,8 @@ interface Adopting {
   readonly status: VMDiskImageStatus
   /** Undefined: the wanted revision is downloaded, or is there already. */
   readonly adoption: Adoption | undefined
-  readonly adopted: NewCondition | undefined
+  readonly adopted: SayingOnAdoption | undefined
 }
-
-export const ADOPTED = 'Adopted'
 
 /** @param status brought up to the wanted revision, without an artifact that is gone */
 export function adoptionOf(
@@ -99,7 +98,7 @@ function newRecord(
 }
 
 /** Reports whether the record is lost that is written with this condition: an earlier CRD drops it. */
-function isDropped(told: NewCondition | undefined): boolean {
+function isDropped(told: SayingOnAdoption | undefined): boolean {
   return told !== undefined && told.reason !== 'AdoptionInvalid'
 }
 
@@ -109,12 +108,12 @@ function droppedRecord(adoptable: Adoptable | undefined, status: VMDiskImageStat
   return {
     status,
     adoption: { state: 'refused', adoptable, refusal },
-    adopted: newCondition(ADOPTED, false, refusal),
+    adopted: saying(false, refusal),
   }
 }
 
 /** The claim may still be there. */
-function snapshotted(record: Record, world: ImageWorld, told: NewCondition | undefined): Omit<Adopting, 'status'> {
+function snapshotted(record: Record, world: ImageWorld, told: SayingOnAdoption | undefined): Omit<Adopting, 'status'> {
   const adoptable = parseAdoptable(record.object)
   if (adoptable === undefined) return { adoption: undefined, adopted: told }
   return {
@@ -123,8 +122,8 @@ function snapshotted(record: Record, world: ImageWorld, told: NewCondition | und
   }
 }
 
-function toldOf({ conditions }: VMDiskImageStatus): NewCondition | undefined {
-  return conditions?.find(({ type }) => type === ADOPTED)
+function toldOf({ conditions }: VMDiskImageStatus): SayingOnAdoption | undefined {
+  return saidBefore(conditions, VM_DISK_IMAGE_CONDITIONS.Adopted)
 }
 
 /** Reports whether the artifact is what was adopted, or was made of it. */
@@ -163,7 +162,7 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
   const isFirst = status.adoption === undefined
   const looking = (one: Adoptable) => {
     const message = `looking at ${adoptableTitle(one)}, which annotation ${ANNOTATIONS.adopt} names`
-    return newCondition(ADOPTED, false, { reason: 'Adopting', message })
+    return saying(false, { reason: 'Adopting', message })
   }
   if (verdict.state === 'looking')
     return { status, adoption: verdict, adopted: isFirst ? undefined : looking(verdict.adoptable) }
@@ -174,7 +173,7 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
       // A value that names nothing is no first record: another write sets one that does.
       status: isFirst && adoptable === undefined ? status : { ...status, adoption },
       adoption: verdict,
-      adopted: newCondition(ADOPTED, false, verdict.refusal),
+      adopted: saying(false, verdict.refusal),
     }
   }
   if (isFirst) {
@@ -191,14 +190,14 @@ function judged({ world, target, status, record }: Case, adoptable: Adoptable | 
   return {
     status: { ...status, adoption },
     adoption: { state: 'adopted', adoptable: which },
-    adopted: newCondition(ADOPTED, true, proof),
+    adopted: saying(true, proof),
   }
 }
 
 /** Its condition is gone, which somebody has taken away. */
-function adoptedBefore(adoptable: Adoptable): NewCondition {
+function adoptedBefore(adoptable: Adoptable): SayingOnAdoption {
   const message = `${adoptableTitle(adoptable)} was adopted; what was proved of it then is not recorded any more`
-  return newCondition(ADOPTED, true, { reason: 'SourceUnknown', message })
+  return saying(true, { reason: 'SourceUnknown', message })
 }
 
 /** Reports whether what was adopted is still there, and usable. */

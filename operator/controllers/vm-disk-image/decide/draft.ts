@@ -4,12 +4,11 @@ import { isFinished } from '../../../cluster/import-facts.ts'
 import { type DataVolumeView, hasLostVolume } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
 import type { ImageWorld } from '../world.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import { withRetryTime } from './attempts.ts'
 import { type Expiry, expiryOf } from './expiry.ts'
-import { requesterOf } from './status.ts'
+import { requesterOf, type SayingOnAdoption } from './status.ts'
 import type { ResolvedSpec, Target } from './target.ts'
 
 /** An image with a valid spec: what it wants, and its status brought up to that. Every situation of such an image is chosen and planned from it. */
@@ -23,7 +22,7 @@ export interface ImageDraft {
   /** What takes the place of a download of the wanted revision; undefined: nothing. */
   readonly adoption: Adoption | undefined
   /** The condition that tells of it. */
-  readonly adopted: NewCondition | undefined
+  readonly adopted: SayingOnAdoption | undefined
   /** The status so far, brought up to the wanted revision and budget. */
   readonly status: VMDiskImageStatus
   readonly expiry: Expiry

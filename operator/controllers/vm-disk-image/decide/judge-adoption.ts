@@ -1,11 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Adoptable, parseQuantity, type Reason } from '@open-terrain/constructs/operator'
+import { type Adoptable, parseQuantity } from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../base/messages.ts'
 import type { AdoptedObject, AdoptionFacts, FilledFrom, Ownership } from '../adoption-facts.ts'
+import type { SayingOnAdoption } from './status.ts'
 import type { Target } from './target.ts'
 
 export interface AdoptionRefusal {
-  readonly reason: Reason
+  readonly reason: SayingOnAdoption['reason']
   /** One sentence: what is wrong, and what to do. */
   readonly message: string
 }

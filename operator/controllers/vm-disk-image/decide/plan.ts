@@ -8,6 +8,7 @@ import {
   type Reason,
   renderDataSource,
   renderVolumeSnapshot,
+  VM_DISK_IMAGE_CONDITIONS,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
@@ -20,7 +21,7 @@ import { isChildOf } from '../../../cluster/ownership.ts'
 import { type DataVolumeView, isAlive, type PodView, type SnapshotView } from '../../../cluster/views.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../../kube/resource-types.ts'
-import { mergeConditions } from '../../../runtime/conditions.ts'
+import { saying } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { ownsEqual } from '../../../runtime/owned-fields.ts'
 import { NOTHING_TO_DO, type Removal, referTo, removalOf } from '../../../runtime/plan.ts'
@@ -260,20 +261,16 @@ function planInUse({ users }: In<'inUse'>, { world, now }: Moment): ImagePlan {
   const { phase: before = 'Queued', artifact } = image.status
   const resting = artifact === undefined ? 'Queued' : 'Succeeded'
   const phase = world.slot === undefined && before === 'Syncing' ? resting : before
-  const blocked = { type: 'DeletionBlocked', status: 'True', reason: 'InUse', message } as const
-  const { conditions = [], ...status } = withImageSummary(
+  const reason = 'InUse'
+  const status = withImageSummary(
     { ...withImporter(image.status, world), ticket: undefined, ...OUT_OF_QUEUE },
-    { phase, reason: 'InUse', message, stalled: phase === 'Failed' },
-    { world, now },
+    { phase, reason, message, stalled: phase === 'Failed' },
+    { world, now, blocked: saying(true, { reason, message }) },
   )
-  const withBlocked = mergeConditions(conditions, [blocked], image.metadata.generation, now)
-  return planWith(
-    { ...status, conditions: withBlocked },
-    {
-      remove: world.dataVolumes.flatMap((one) => (isFinished(one) ? [] : removalOf(one))),
-      requeue: { afterMs: DELETION_LOOK_MS, because: 'its users may be gone by then' },
-    },
-  )
+  return planWith(status, {
+    remove: world.dataVolumes.flatMap((one) => (isFinished(one) ? [] : removalOf(one))),
+    requeue: { afterMs: DELETION_LOOK_MS, because: 'its users may be gone by then' },
+  })
 }
 
 /**
@@ -301,7 +298,7 @@ function planLeaving({ children }: In<'leaving'>, { world, now }: Moment): Image
     ticket: undefined,
     ...OUT_OF_QUEUE,
     nextRetryTime: undefined,
-    conditions: conditions.filter(({ type }) => type !== 'DeletionBlocked'),
+    conditions: conditions.filter(({ type }) => type !== VM_DISK_IMAGE_CONDITIONS.DeletionBlocked),
   }
   const resting = phase === 'Syncing' ? 'Queued' : phase
   const shown = slot === undefined ? resting : 'Syncing'

@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import { VM_DISK_IMAGE_CONDITIONS as TYPE, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
 import type { StatusThrottle } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
@@ -54,7 +54,7 @@ export function percent(progress: string | undefined): number {
 }
 
 /** Conditions that name what refers to the image. While its deletion is blocked, any condition may. */
-const NAMING: ReadonlySet<string> = new Set(['Unreferenced', 'DeletionBlocked'])
+const NAMING: ReadonlySet<string> = new Set([TYPE.Unreferenced, TYPE.DeletionBlocked])
 
 /** Returns the parts of a status whose change matters: of the references, `who` refers to the image, or only `whether` anything does. */
 function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): unknown {
@@ -62,7 +62,7 @@ function significant(status: VMDiskImageStatus, references: 'who' | 'whether'): 
   const reason = reasonOf(status)
   const isWaiting =
     status.phase === 'Queued' && (reason === 'Queued' || reason === 'Paused') && status.message !== PAUSED_WITH_SLOT
-  const isBlocked = rest.conditions?.some(({ type }) => type === 'DeletionBlocked') === true
+  const isBlocked = rest.conditions?.some(({ type }) => type === TYPE.DeletionBlocked) === true
   const isNamed = (type: string) => references === 'whether' && (isBlocked || NAMING.has(type))
   return {
     ...rest,

@@ -4,6 +4,8 @@ import {
   MANAGER,
   REQUESTER_MAX,
   type Reason,
+  VM_DISK_IMAGE_CONDITIONS as TYPE,
+  VM_DISK_IMAGE_CONDITION_RULES,
   type VMDiskImagePhase,
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
@@ -14,11 +16,18 @@ import { hasLostVolume } from '../../../cluster/views.ts'
 import { creatorOf } from '../../../images/decide/image-creator.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import { type ShownReferences, shownReferences } from '../../../images/references.ts'
-import { cutMessage, mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
+import {
+  conditionsOf,
+  cutMessage,
+  type Saying,
+  type SayingOf,
+  type Sayings,
+  saidBefore,
+  saying,
+} from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
-import { courseConditions, newCondition, reasonOf } from '../../../runtime/summary.ts'
+import { courseConditions, reasonOf } from '../../../runtime/summary.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
-import { ADOPTED } from './adoption.ts'
 
 /** The state of an image, in the words that people read. */
 export interface ImageSummary {
@@ -36,24 +45,35 @@ export interface ImageSummary {
 /** Status fields of an image that has no place in the queue. */
 export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undefined } as const
 
+type Rules = typeof VM_DISK_IMAGE_CONDITION_RULES
+type SayingOn<Type extends keyof Rules> = SayingOf<Rules[Type], Reason>
+/** Whether what the annotation names was adopted, and what is proved of it. */
+export type SayingOnAdoption = SayingOn<'Adopted'>
+
+/** What is said with a summary, beside what follows from it. */
+interface Moment {
+  readonly world: ImageWorld
+  readonly now: number
+  /** Absent: what was adopted stays as it was, since the spec cannot be used, or the image is deleted. */
+  readonly adopted?: SayingOnAdoption | undefined
+  /** Default: as it was. */
+  readonly blocked?: SayingOn<'DeletionBlocked'>
+}
+
 /** Completes a status with phase, message and conditions of this summary. Times change only if something else changed. */
-export function withImageSummary(
-  status: VMDiskImageStatus,
-  summary: ImageSummary,
-  moment: { readonly world: ImageWorld; readonly now: number; readonly adopted?: NewCondition | undefined },
-): VMDiskImageStatus {
-  const { world, now } = moment
+export function withImageSummary(status: VMDiskImageStatus, summary: ImageSummary, moment: Moment): VMDiskImageStatus {
+  const { world, now, blocked } = moment
   const { phase, reason } = summary
   const message = cutMessage(summary.message)
   const references = shownReferences(world.references)
   const { generation } = world.image.metadata
-  // Where the spec cannot be used, or the image is deleted, what was adopted stays as it was.
-  const adopted = 'adopted' in moment ? moment.adopted : status.conditions?.find(({ type }) => type === ADOPTED)
-  const remarks = [packedSource(world), lostArtifact(world, status), adopted].filter((one) => one !== undefined)
-  const conditions = [...conditionsOf(status, { ...summary, message }, references), ...remarks]
-  const before = (status.conditions ?? []).filter(
-    ({ type }) => !REMARKS.has(type) || remarks.some((one) => one.type === type),
-  )
+  const said: Sayings<Rules, Reason> = {
+    DeletionBlocked: blocked,
+    ...ofSummary(status, { ...summary, message }, references),
+    SourceWarning: packedSource(world),
+    ArtifactLost: lostArtifact(world, status),
+    Adopted: 'adopted' in moment ? moment.adopted : saidBefore(status.conditions, TYPE.Adopted),
+  }
   const isAtRest = phase === 'Succeeded' || phase === 'Failed' || summary.isHeldBack === true
   return withoutUndefined({
     ...status,
@@ -61,36 +81,32 @@ export function withImageSummary(
     phase,
     reason,
     message,
-    conditions: mergeConditions(before, conditions, generation, now),
+    conditions: conditionsOf(VM_DISK_IMAGE_CONDITION_RULES, said, status.conditions, { generation, now }),
     references,
     ...timesOfReferences(status, references.count, isAtRest, now),
   })
 }
 
-const SOURCE_WARNING = 'SourceWarning'
-const ARTIFACT_LOST = 'ArtifactLost'
-/** Conditions that are there only while there is something to say. */
-const REMARKS: ReadonlySet<string> = new Set([SOURCE_WARNING, ARTIFACT_LOST, ADOPTED])
 /** Endings of what CDI stores as it is, and then calls a disk. It unpacks gzip and xz, but no archives. */
 const PACKED = /\.(zst|zstd|bz2|lz4|lzma|7z|rar|zip|ova|tgz|txz|tar(\.[a-z0-9]+)?)$/i
 
 /** A remark on a source whose name says that CDI cannot unpack it: such a download succeeds, and its disk is of no use. */
-function packedSource({ spec }: ImageWorld): NewCondition | undefined {
+function packedSource({ spec }: ImageWorld): SayingOn<'SourceWarning'> | undefined {
   const { url, sourceType } = spec.ok ? spec.spec : {}
   if (url === undefined || sourceType === 'registry') return undefined
   const [ending] = PACKED.exec(URL.canParse(url) ? new URL(url).pathname : url) ?? []
   if (ending === undefined) return undefined
   const message = `spec.url ends in ${ending}, which CDI does not unpack: it writes the packed bytes to the disk, and the download succeeds all the same; name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz`
-  return newCondition(SOURCE_WARNING, true, { reason: 'PackedSource', message })
+  return saying(true, { reason: 'PackedSource', message })
 }
 
 /** From the loss on until there is an artifact again. */
 function lostArtifact(
   { image: { status: before }, claims }: ImageWorld,
   { artifact, adoption }: VMDiskImageStatus,
-): NewCondition | undefined {
+): SayingOn<'ArtifactLost'> | undefined {
   if (artifact !== undefined) return undefined
-  if (before.artifact === undefined) return before.conditions?.find(({ type }) => type === ARTIFACT_LOST)
+  if (before.artifact === undefined) return saidBefore(before.conditions, TYPE.ArtifactLost)
   const { kind, name } = before.artifact
   const isThere =
     kind === 'PersistentVolumeClaim' && claims.some((one) => one.metadata.name === name && hasLostVolume(one))
@@ -100,10 +116,11 @@ function lostArtifact(
       : 'is gone: it is made again'
   const what = isThere ? 'has lost its volume: nothing can be cloned from it' : again
   const message = `${kind} ${name}, from which disks were cloned, ${what}`
-  return newCondition(ARTIFACT_LOST, true, { reason: 'ArtifactLost', message })
+  return saying(true, { reason: 'ArtifactLost', message })
 }
 
-function conditionsOf(status: VMDiskImageStatus, summary: ImageSummary, references: ShownReferences): NewCondition[] {
+/** What follows from a summary, and from what refers to the image. */
+function ofSummary(status: VMDiskImageStatus, summary: ImageSummary, references: ShownReferences) {
   const { phase, reason, message, stalled = false } = summary
   const isReady = status.artifact !== undefined
   const isUpToDate = isReady && (summary.upToDate ?? status.artifact?.revision === status.revision)
@@ -111,12 +128,12 @@ function conditionsOf(status: VMDiskImageStatus, summary: ImageSummary, referenc
   const isSettled = phase === 'Failed' || (phase === 'Succeeded' && isUpToDate)
   const here: Cause = { reason, message }
   const synced: Cause = { reason: 'Synced', message: 'the artifact was made from the current spec' }
-  return [
-    newCondition('Ready', isReady, isReady ? whyReady(status, isUpToDate, message) : here),
-    newCondition('UpToDate', isUpToDate, isUpToDate ? synced : here),
+  return {
+    Ready: saying(isReady, isReady ? whyReady(status, isUpToDate, message) : here),
+    UpToDate: saying(isUpToDate, isUpToDate ? synced : here),
     ...courseConditions(here, { isBusy, isStalled: stalled, isSettled }),
-    newCondition('Unreferenced', references.count === 0, whoRefers(references)),
-  ]
+    Unreferenced: saying(references.count === 0, whoRefers(references)),
+  }
 }
 
 type Cause = Pick<ImageSummary, 'reason' | 'message'>
@@ -127,7 +144,7 @@ function whyReady({ artifact }: VMDiskImageStatus, isUpToDate: boolean, message:
   return { reason: 'Refreshing', message: `${what}; it was made from an earlier revision (${message})` }
 }
 
-function whoRefers({ count, names }: ShownReferences): Cause {
+function whoRefers({ count, names }: ShownReferences): Omit<SayingOn<'Unreferenced'>, 'status'> {
   if (count > 0) return { reason: 'Referenced', message: `referenced by ${names.join(', ')}` }
   const message = 'no VirtualMachine, Workspace or DataSync names this image, and no clone reads from it'
   return { reason: 'Unreferenced', message }
@@ -164,13 +181,13 @@ export function imageEventsBetween(
 ): EventNote[] {
   const { status: before } = image
   return [
-    ...warned(ARTIFACT_LOST, before, after),
+    ...warned(TYPE.ArtifactLost, before, after),
     ...endedAttempts(before, after, retryLimit),
     ...startedAttempt(image, after, retryLimit),
     ...publishedArtifact(before, after),
     ...blockedDeletion(before, after),
     ...needlessRetry(image, after),
-    ...warned(SOURCE_WARNING, before, after),
+    ...warned(TYPE.SourceWarning, before, after),
     ...changedReason(before, after),
   ]
 }
@@ -262,21 +279,21 @@ function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }
 
 /** Reported once, even if users come and go meanwhile. */
 function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === 'DeletionBlocked')
+  const of = ({ conditions }: VMDiskImageStatus): Saying | undefined => saidBefore(conditions, TYPE.DeletionBlocked)
   const blocked = of(after)
   if (blocked === undefined || of(before) !== undefined) return []
   return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
 }
 
-function warned(remark: string, before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === remark)
+function warned(remark: keyof Rules, before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
+  const of = ({ conditions }: VMDiskImageStatus): Saying | undefined => saidBefore(conditions, remark)
   const warning = of(after)
   if (warning === undefined || of(before)?.message === warning.message) return []
   return [{ type: 'Warning', reason: warning.reason, message: warning.message }]
 }
 
 /** Reasons that other Events, or the phase itself, already report. */
-const SILENT: ReadonlySet<string> = new Set([
+const SILENT: ReadonlySet<string> = new Set<Reason>([
   'Adopting',
   'Queued',
   'Paused',

@@ -1,8 +1,9 @@
-import type {
-  WorkspaceSnapshotMember,
-  WorkspaceSnapshotPhase,
-  WorkspaceSnapshotReason,
-  WorkspaceSnapshotStatus,
+import {
+  WORKSPACE_SNAPSHOT_CONDITION_RULES,
+  type WorkspaceSnapshotMember,
+  type WorkspaceSnapshotPhase,
+  type WorkspaceSnapshotReason,
+  type WorkspaceSnapshotStatus,
 } from '@open-terrain/constructs/operator'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { listed, shareIn } from '../../../runtime/members.ts'
@@ -65,7 +66,7 @@ export function snapshotStatusOf(
   now: number,
 ): WorkspaceSnapshotStatus {
   return {
-    ...statusToTheEnd(object, summary, now),
+    ...statusToTheEnd(WORKSPACE_SNAPSHOT_CONDITION_RULES, object, summary, {}, now),
     ...(members !== undefined && figuresOf(members)),
   }
 }

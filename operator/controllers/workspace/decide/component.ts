@@ -3,6 +3,7 @@ import type {
   MachineRequests,
   NetworksOfBefore,
   Policy,
+  WORKSPACE_CONDITION_RULES,
   WorkspacePhase,
   WorkspaceReason,
   WorkspaceSpec,
@@ -125,7 +126,8 @@ export const componentFailed = (why: WorkspaceReason, message: string): Componen
 }
 
 /** Why a component is not ready that had data: what is there again does not bring it back. Each is the type of a condition, too. */
-export const DATA_LOST = ['VolumeLost', 'SecretLost'] as const satisfies readonly WorkspaceReason[]
+export const DATA_LOST = ['VolumeLost', 'SecretLost'] as const satisfies readonly (WorkspaceReason &
+  keyof typeof WORKSPACE_CONDITION_RULES)[]
 
 /** Reasons that come before all others: what is lost cannot be made again. */
 export const LOSS_REASONS: ReadonlySet<string> = new Set<WorkspaceReason>([

@@ -1,19 +1,21 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason } from '@open-terrain/constructs/operator'
+import type { WORKSPACE_CONDITION_RULES, WorkspaceReason } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
+import type { SayingOf } from '../../../runtime/conditions.ts'
 import type { WorkspaceWorld } from '../world.ts'
 
 /** Nodes that a message names. More are only counted. */
 const SHOWN_MAX = 3
 
+type Isolation = SayingOf<typeof WORKSPACE_CONDITION_RULES.NetworksIsolated, WorkspaceReason>
+
 /**
  * Returns whether members reach their node over the networks of the workspace, or undefined if it has no networks. It is True only where the pods that
  * load and check the rules of the nodes say so.
  */
-export function isolationCondition({ spec, policy, nodes }: WorkspaceWorld): NewCondition | undefined {
+export function isolationCondition({ spec, policy, nodes }: WorkspaceWorld): Isolation | undefined {
   if (!spec.ok || (spec.spec.networks ?? []).length === 0) return undefined
-  const isolated = (status: NewCondition['status'], reason: WorkspaceReason, message: string) => {
-    return { type: WORKSPACE_CONDITIONS.NetworksIsolated, status, reason, message }
+  const isolated = (status: Isolation['status'], reason: Isolation['reason'], message: string) => {
+    return { status, reason, message }
   }
   if (policy.networkDriver !== 'bridge')
     return isolated('Unknown', 'IsolationUnknown', `networks of the driver ${policy.networkDriver} are not checked`)
@@ -33,9 +35,4 @@ export function isolationCondition({ spec, policy, nodes }: WorkspaceWorld): New
     )
   if (nodes.size === 0) return isolated('Unknown', 'IsolationUnknown', 'no member of the workspace runs on a node yet')
   return isolated('True', 'NodeIsolated', `${firstFew([...nodes.keys()], SHOWN_MAX)} has the rules of labIsolation`)
-}
-
-/** Reports whether a condition says that a node of the workspace is open to its members. */
-export function isOpenNode({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
-  return type === WORKSPACE_CONDITIONS.NetworksIsolated && status === 'False'
 }

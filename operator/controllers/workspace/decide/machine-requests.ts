@@ -116,8 +116,9 @@ export function isGivenForLosses({ metadata }: MachineFacts): boolean {
 }
 
 function isLossTold(lost: number, machines: readonly MachineFacts[]): boolean {
-  const isLost = ({ type, status }: { type: string; status: string }) => type === 'DiskLost' && status === 'True'
-  return lost > 0 || machines.some(({ status }) => status.conditions?.some(isLost) === true)
+  const isLost = ({ status: { conditions = [] } }: MachineFacts) =>
+    conditions.some(({ type, status }) => type === 'DiskLost' && status === 'True')
+  return lost > 0 || machines.some(isLost)
 }
 
 function ownReset({ workspace }: RequestFacts): Own | undefined {

@@ -5,14 +5,18 @@ import {
   type WorkspaceSpec,
 } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
+import type { Saying } from '../../../runtime/conditions.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import { idOf } from './component.ts'
 import type { MachineAge } from './component-kind.ts'
 import { idOfComponent, type Judged } from './judge.ts'
 
 /** Why a machine is outdated, the costliest to mend first. */
-export const OUTDATED_REASONS = ['SpecChanged', 'RestartRequired', 'ImageRefreshed'] as const
+export const OUTDATED_REASONS = [
+  'SpecChanged',
+  'RestartRequired',
+  'ImageRefreshed',
+] as const satisfies readonly WorkspaceReason[]
 type OutdatedReason = (typeof OUTDATED_REASONS)[number]
 
 const SHOWN_MAX = 3
@@ -75,10 +79,14 @@ const BEHIND = [
 ] as const satisfies readonly WorkspaceReason[]
 
 /** What a machine says of itself by its condition UpToDate, which tells more. */
-const TOLD_BY_AGE: ReadonlySet<string> = new Set(['RebuildRequired', 'RestartRequired', 'NamesNotCurrent'])
+const TOLD_BY_AGE: ReadonlySet<string> = new Set<WorkspaceReason>([
+  'RebuildRequired',
+  'RestartRequired',
+  'NamesNotCurrent',
+])
 
 /** Returns why a component is not as the spec says, and a sentence about it. */
-function behindOf({ age, summary }: Judged): { readonly why: string; readonly message: string } | undefined {
+function behindOf({ age, summary }: Judged): { readonly why: WorkspaceReason; readonly message: string } | undefined {
   const reason = outdatedReason(age)
   const isTold = age !== undefined && TOLD_BY_AGE.has(summary.why)
   const own = isTold || !BEHIND.some((one) => one === summary.why) ? undefined : summary
@@ -87,17 +95,16 @@ function behindOf({ age, summary }: Judged): { readonly why: string; readonly me
 }
 
 /**
- * Returns the condition UpToDate: whether everything is as the spec says. What an earlier version made counts, too. It is not True before the whole of a
+ * Returns what the condition UpToDate says: whether everything is as the spec says. What an earlier version made counts, too. It is not True before the whole of a
  * changed spec is written and its members have answered.
  * @param stands of the workspace
  */
 export function labUpToDate(
   { workspace }: Pick<WorkspaceWorld, 'workspace'>,
   judged: readonly Judged[],
-  { phase, reason, message }: { readonly phase: string; readonly reason: string; readonly message: string },
-): NewCondition {
-  const of = (status: NewCondition['status'], why: string, text: string) => ({
-    type: TYPE.UpToDate,
+  { phase, reason, message }: { readonly phase: string; readonly reason: WorkspaceReason; readonly message: string },
+): Saying<WorkspaceReason> {
+  const of = (status: Saying['status'], why: WorkspaceReason, text: string) => ({
     status,
     reason: why,
     message: text,

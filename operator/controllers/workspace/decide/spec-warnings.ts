@@ -1,7 +1,11 @@
-import { WORKSPACE_CONDITIONS, type WorkspaceReason, wholeLabWarnings } from '@open-terrain/constructs/operator'
+import {
+  VIRTUAL_MACHINE_CONDITIONS as MACHINE,
+  type WORKSPACE_CONDITION_RULES,
+  type WorkspaceReason,
+  wholeLabWarnings,
+} from '@open-terrain/constructs/operator'
 import { cutTo } from '../../../base/messages.ts'
-import type { NewCondition } from '../../../runtime/conditions.ts'
-import { newCondition } from '../../../runtime/summary.ts'
+import { type SayingOf, saying } from '../../../runtime/conditions.ts'
 import type { MachineFacts, WorkspaceWorld } from '../world.ts'
 import type { ComponentWarning } from './component.ts'
 import { warningOnLimit } from './expiry.ts'
@@ -13,7 +17,7 @@ const MESSAGE_MAX = 4_000
 const FRAME = 60
 
 export interface SpecWarnings {
-  readonly condition: NewCondition
+  readonly condition: SayingOf<typeof WORKSPACE_CONDITION_RULES.SpecWarning, WorkspaceReason>
   readonly count: number
 }
 
@@ -42,8 +46,7 @@ export function specWarningsOf(world: WorkspaceWorld, judged: readonly Judged[])
   const head = `${count} ${count === 1 ? 'warning' : 'warnings'}: `
   const end = more > 0 ? `; and ${more} more` : ''
   const message = `${head}${cutTo(MESSAGE_MAX - head.length - end.length, texts)}${end}`
-  const reason: WorkspaceReason = 'SpecWarning'
-  return { condition: newCondition(WORKSPACE_CONDITIONS.SpecWarning, true, { reason, message }), count }
+  return { condition: saying(true, { reason: 'SpecWarning', message }), count }
 }
 
 /** A machine knows more than its spec says, such as the size of its image. Before it has looked, the spec alone counts. */
@@ -61,13 +64,10 @@ function warningsOfComponent(
 
 /** Returns what the status of a machine warns of. */
 export function warningOfMachine({ status }: MachineFacts): ComponentWarning | undefined {
-  const condition = status.conditions?.find(({ type, status: holds }) => type === 'SpecWarning' && holds === 'True')
+  const condition = status.conditions?.find(
+    ({ type, status: holds }) => type === MACHINE.SpecWarning && holds === 'True',
+  )
   return condition && { message: condition.message, count: status.warnings ?? 1 }
-}
-
-/** Reports whether a condition says that something in the spec is not applied as written. */
-export function isSpecWarning({ type, status }: Pick<NewCondition, 'type' | 'status'>): boolean {
-  return type === WORKSPACE_CONDITIONS.SpecWarning && status === 'True'
 }
 
 function total(warnings: readonly { readonly count?: number }[]): number {

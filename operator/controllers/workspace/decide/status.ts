@@ -1,7 +1,7 @@
 import {
   COMPONENT_MESSAGE_MAX,
   isHalted,
-  WORKSPACE_CONDITIONS as TYPE,
+  WORKSPACE_CONDITION_RULES,
   WORKSPACE_REASON_HELP,
   type WorkspaceComponent,
   type WorkspacePhase,
@@ -10,11 +10,11 @@ import {
 } from '@open-terrain/constructs/operator'
 import { cutTo, firstFew } from '../../../base/messages.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
-import { mergeConditions, type NewCondition } from '../../../runtime/conditions.ts'
+import { conditionsOf, type Saying, type Sayings, saying } from '../../../runtime/conditions.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { countsOf, listed, type Member, shareIn } from '../../../runtime/members.ts'
 import { type StatusThrottle, throttleBetween } from '../../../runtime/requeue.ts'
-import { courseConditions, newCondition, type Summary, withRefusal } from '../../../runtime/summary.ts'
+import { courseConditions, type Summary, withRefusal } from '../../../runtime/summary.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { type ComponentSummary, DATA_LOST, hadData, idOfObject, LOSS_REASONS } from './component.ts'
 import { announcementIn, endedText, expiryEvents, expiryRecordOf } from './expiry.ts'
@@ -48,9 +48,6 @@ const WAITING_FOR_MAX = 256
 /** Characters of the whole message. Texts of others are already redacted here, and a command must stay as it was rendered. */
 const MESSAGE_MAX = 4_000
 
-/** Conditions that are not always there: each is taken away when it does not hold any more. All others stay as they were. */
-const PASSING: ReadonlySet<string> = new Set([TYPE.NetworksIsolated, TYPE.SpecWarning])
-
 /** Returns the whole status. Of the one before, only the transition times of its conditions are kept, and what had data. */
 export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusFacts, now: number): WorkspaceStatus {
   const { workspace, children } = world
@@ -63,17 +60,16 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
   const { phase, reason } = summary
   const message = cutTo(MESSAGE_MAX, summary.message)
   const isBusy = phase === 'Provisioning'
-  const conditions = [
-    newCondition(TYPE.Ready, phase === 'Ready', { reason, message }),
-    ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
-    inShortened(labUpToDate(world, judged, { phase, reason, message })),
-  ]
-  const isolation = isolationCondition(world)
   const warnings = specWarningsOf(world, judged)
-  const passing = [...(isolation ? [isolation] : []), ...(warnings ? [warnings.condition] : [])]
-  const known = workspace.status.conditions?.filter(
-    ({ type }) => !PASSING.has(type) || passing.some((one) => one.type === type),
-  )
+  const said: Sayings<typeof WORKSPACE_CONDITION_RULES, WorkspaceReason> = {
+    Ready: saying(phase === 'Ready', { reason, message }),
+    ...courseConditions({ reason, message }, { isBusy, isStalled: phase === 'Failed', isSettled: !isBusy }),
+    UpToDate: inShortened(labUpToDate(world, judged, { phase, reason, message })),
+    NetworksIsolated: isolationCondition(world),
+    SpecWarning: warnings?.condition,
+    VolumeLost: lossOf('VolumeLost', judged),
+    SecretLost: lossOf('SecretLost', judged),
+  }
   const waitingFor = phase === 'Ready' ? undefined : awaitedIn(facts)
   const hasNamespace = children.has(`Namespace ${name}`)
   const irreplaceable = irreplaceableIn(world)
@@ -85,7 +81,7 @@ export function workspaceStatusOf(world: WorkspaceWorld, facts: WorkspaceStatusF
     phase,
     reason,
     message,
-    conditions: mergeConditions(known ?? [], [...conditions, ...passing, ...losses(judged)], generation, now),
+    conditions: conditionsOf(WORKSPACE_CONDITION_RULES, said, workspace.status.conditions, { generation, now }),
     ...expiryRecordOf(world),
     ...(hasNamespace && { namespace: name }),
     ...(waitingFor !== undefined && { waitingFor: cutTo(WAITING_FOR_MAX, waitingFor) }),
@@ -216,13 +212,16 @@ function figuresTold(world: WorkspaceWorld, judged: readonly Judged[]): string[]
   ]
 }
 
-/** Conditions that stay: nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
-function losses(judged: readonly Judged[]): readonly NewCondition[] {
-  return DATA_LOST.flatMap((type) => {
-    const lost = judged.find(({ summary }) => summary.why === type)
-    if (lost === undefined) return []
-    const message = cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.summary.message}`)
-    return [newCondition(type, true, { reason: type, message })]
+/** Returns what to say of data that is lost. Nothing else says after a minute that the volume, or the Secret, which is there is not the one that was there. */
+function lossOf<Lost extends (typeof DATA_LOST)[number]>(
+  reason: Lost,
+  judged: readonly Judged[],
+): Saying<Lost> | undefined {
+  const lost = judged.find(({ summary }) => summary.why === reason)
+  if (lost === undefined) return undefined
+  return saying(true, {
+    reason,
+    message: cutTo(MESSAGE_MAX, `${idOfComponent(lost.component)}: ${lost.summary.message}`),
   })
 }
 
@@ -244,7 +243,7 @@ function remarkableIn(judged: readonly Judged[]): Judged | undefined {
   return whys.map((why) => judged.find(({ summary }) => summary.why === why)).find((one) => one !== undefined)
 }
 
-function inShortened(condition: NewCondition): NewCondition {
+function inShortened(condition: Saying<WorkspaceReason>): Saying<WorkspaceReason> {
   return { ...condition, message: cutTo(MESSAGE_MAX, condition.message) }
 }
 
