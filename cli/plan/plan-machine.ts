@@ -166,6 +166,7 @@ function worldOf(vm: MachineView, { policy, cloudInit, children, images }: Made)
     restoredClaim: undefined,
     isDiskElsewhere: false,
     isRestoredClaimLost: false,
+    restoredAside: undefined,
     conflict: undefined,
     leaving: undefined,
     orphan: undefined,

@@ -181,7 +181,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** The disk that the guest ran from is gone. */
   DiskLost: {
     meaning:
-      'The disk that the guest ran from is gone: somebody deleted its PersistentVolumeClaim or DataVolume, or its volume is lost. No other disk is made by itself, because it would hide the loss. A guest that still runs has the last copy.',
+      'The disk that the guest ran from is gone: somebody deleted its PersistentVolumeClaim or DataVolume, or its volume is lost. Or KubeVirt starts the machine from another disk than that of the last restore, as an earlier release makes it do: the message names both. No other disk is made by itself, because it would hide the loss. A guest that still runs from a deleted disk has the last copy.',
     remedy:
       'Save what can be saved: from the guest if it still runs, from a VirtualMachineSnapshot by a restore, or from the PersistentVolume if it still exists (docs/virtual-machines.md). To start again from the image, set annotation pelotech.ot/rebuild-requested-at to a new value, on the VirtualMachine or on its Workspace.',
   },

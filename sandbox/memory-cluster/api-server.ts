@@ -34,6 +34,8 @@ export interface ApiServerOptions {
   readonly review: (type: ResourceType, object: KubeObject) => void
   /** What webhooks say about a change of the main resource. Throws an ApiError to reject it. */
   readonly reviewChange: (type: ResourceType, before: KubeObject, after: KubeObject) => void
+  /** What admission adds to a new object. */
+  readonly complete: (type: ResourceType, object: KubeObject) => KubeObject
   /** Admission of a new, complete object. Throws an ApiError to reject it. */
   readonly admit: (type: ResourceType, object: KubeObject) => void
 }
@@ -47,14 +49,16 @@ export class ApiServer {
   readonly #now: () => number
   readonly #review: ApiServerOptions['review']
   readonly #reviewChange: ApiServerOptions['reviewChange']
+  readonly #complete: ApiServerOptions['complete']
   readonly #admit: ApiServerOptions['admit']
   #uids = 0
 
-  constructor({ store, now, review, reviewChange, admit }: ApiServerOptions) {
+  constructor({ store, now, review, reviewChange, complete, admit }: ApiServerOptions) {
     this.#store = store
     this.#now = now
     this.#review = review
     this.#reviewChange = reviewChange
+    this.#complete = complete
     this.#admit = admit
   }
 
@@ -104,7 +108,8 @@ export class ApiServer {
       ...filled({ labels, annotations, finalizers, ownerReferences }),
     }
     const typed = { ...object, apiVersion: apiVersionOf(type), kind: type.kind, metadata }
-    const complete = table.traits.complete(table.traits.hasStatus ? withoutStatus(typed) : typed)
+    const defaulted = table.traits.complete(table.traits.hasStatus ? withoutStatus(typed) : typed)
+    const complete = this.#complete(table.type, defaulted)
     this.#admit(table.type, complete)
     return this.#store.put(actor, table, complete)
   }

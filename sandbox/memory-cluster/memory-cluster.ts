@@ -9,6 +9,7 @@ import {
 import { CUSTOM_RESOURCE_DEFINITION } from '../../operator/kube/resource-types.ts'
 import { drawn } from '../drawn.ts'
 import { ApiServer } from './api-server.ts'
+import { withDefaultClass } from './claim-admission.ts'
 import { DeploymentController } from './deployment-controller.ts'
 import type { Fate, Passage, RequestInfo, ServerView } from './faults.ts'
 import { GarbageCollector } from './garbage-collector.ts'
@@ -95,8 +96,9 @@ export class MemoryCluster {
       admitPod(store, accounts, type, object)
       quotas.admit(type, object)
     }
+    const complete = (type: ResourceType, object: KubeObject) => withDefaultClass(store, type, object)
     const review = (type: ResourceType, object: KubeObject) => admitRestore(store, type, object)
-    const server = new ApiServer({ store, now, review, reviewChange: admitUnlocked, admit })
+    const server = new ApiServer({ store, now, review, reviewChange: admitUnlocked, complete, admit })
     this.#server = server
     new GarbageCollector({ store, server, later })
     new NamespaceController({ store, server, later })

@@ -67,7 +67,8 @@ it.runIf(await hasCommit(EARLIER))(
 
     const again = run('again', today)
     // The guest has another disk than the one that was recorded, and nothing of either is touched.
-    await workspaces.until(lab, 'what the machine says', ({ status: now }) => now?.reason === 'DiskLost')
+    const said = await workspaces.until(lab, 'what the machine says', ({ status: now }) => now?.reason === 'DiskLost')
+    expect(said.status?.message).toMatch(/that is PersistentVolumeClaim restore-.*, and it is still there/)
     const mounted = () =>
       [...world.mirror.deployments.values()]
         .filter(({ metadata }) => metadata.namespace === lab)

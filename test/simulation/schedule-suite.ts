@@ -48,6 +48,8 @@ export const RUNS: Runs = {
   workspacesPointsCalm: 10,
   workspacesPointsRestored: 10,
   workspacesPointsRestoredCalm: 5,
+  workspacesPointsLate: 5,
+  workspacesPointsLateCalm: 5,
   workspacesReset: 10,
   workspacesResetCalm: 10,
   sharedWorkspaces: 10,

@@ -22,6 +22,8 @@ export interface Schedule {
   readonly workspaces?: readonly WorkspacePlan[]
   /** Points in time of the workspaces. */
   readonly points?: readonly PointPlan[]
+  /** Storage of workspaces waits for the pod that first uses it: their disks, and their volumes that are not in a folder of a node. */
+  readonly bindsLate?: true
   /** How long CDI takes for a clone. */
   readonly cloneMs?: number
   readonly steps: readonly Step[]

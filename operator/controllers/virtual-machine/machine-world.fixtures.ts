@@ -38,6 +38,7 @@ export const WITHOUT_CHILDREN = {
   restoredClaim: undefined,
   isDiskElsewhere: false,
   isRestoredClaimLost: false,
+  restoredAside: undefined,
   conflict: undefined,
   orphan: undefined,
   leaving: undefined,

@@ -28,13 +28,13 @@ function aMachineFrom(volume: object, metadata: Partial<ObjectMeta> = {}, status
 const FROM_CLAIM = { persistentVolumeClaim: { claimName: CLAIM } }
 
 /** Looks at a machine with its disk, after `put` has changed that. */
-function look(put: (bench: CachesBench) => void, restoredClaim?: string) {
+function look(put: (bench: CachesBench) => void, restoredClaim?: string, more: { diskUID?: string } = {}) {
   const { bench, look: lookAt } = build()
   bench.put(bench.dataVolumes, aDisk())
   bench.put(bench.claims, aClaim())
   bench.put(bench.caches.kubevirt, aMachine())
   put(bench)
-  return lookAt({ ...aVM(), status: { ...(restoredClaim !== undefined && { restoredClaim }) } })
+  return lookAt({ ...aVM(), status: { ...more, ...(restoredClaim !== undefined && { restoredClaim }) } })
 }
 
 describe('a restore of KubeVirt', () => {
@@ -123,6 +123,17 @@ describe('the root disk', () => {
       bench.put(bench.claims, aClaim({ name: CLAIM, ownerReferences: [] }))
     }
     expect(look(orphan, CLAIM)).toMatchObject({ restoredClaim: CLAIM, isRestoredClaimLost: false })
+  })
+
+  it.each([
+    ['which the guest had', 'restored', CLAIM],
+    ['of that name, which the guest did not have', 'another', undefined],
+  ])('is not a restored claim that KubeVirt’s machine does not name: one %s', (_what, uid, restoredAside) => {
+    const put = (bench: CachesBench) =>
+      bench.put(bench.claims, aClaim({ name: CLAIM, uid, ownerReferences: [...OF_KUBEVIRT] }))
+    const seen = look(put, CLAIM, { diskUID: 'restored' })
+    expect(seen).toMatchObject({ restoredClaim: undefined, isRestoredClaimLost: false, restoredAside })
+    expect(look((bench) => restoredBy(bench, BY_RESTORE), CLAIM, { diskUID: 'restored' }).restoredAside).toBeUndefined()
   })
 
   it.each<[string, (bench: CachesBench) => void]>([

@@ -6,7 +6,10 @@ import type { Readable } from '../../runtime/store.ts'
 import type { KubeVirtView } from './kubevirt-views.ts'
 import type { MachineView, MachineWorld } from './world.ts'
 
-type Restore = Pick<MachineWorld, 'restoring' | 'restoredClaim' | 'isDiskElsewhere' | 'isRestoredClaimLost'>
+type Restore = Pick<
+  MachineWorld,
+  'restoring' | 'restoredClaim' | 'isDiskElsewhere' | 'isRestoredClaimLost' | 'restoredAside'
+>
 
 /**
  * Observes what restores of KubeVirt do, or did, to a machine. KubeVirt names the restore in the status of its machine as long as it works. It writes
@@ -34,15 +37,20 @@ export function restoreOf(
       restoredClaim,
       isDiskElsewhere: isElsewhere(restoredClaim),
       isRestoredClaimLost: recorded !== undefined && restoredClaim === undefined,
+      restoredAside: undefined,
     }
   }
   const restoredClaim = claimOf(machine, recorded)
-  const isGone = recorded !== undefined && isGoneOrGoing(claimAt(recorded))
+  const found = recorded === undefined ? undefined : claimAt(recorded)
+  const isGone = recorded !== undefined && isGoneOrGoing(found)
+  // Another claim of that name is another disk.
+  const isDiskOfGuest = !isGone && found !== undefined && found.metadata.uid === vm.status.diskUID
   return {
     restoring: restoringOf(machine, clone, claimAt),
     restoredClaim,
     isDiskElsewhere: isElsewhere(restoredClaim),
     isRestoredClaimLost: restoredClaim === undefined && isGone,
+    restoredAside: restoredClaim === undefined && isElsewhere(recorded) && isDiskOfGuest ? recorded : undefined,
   }
 }
 

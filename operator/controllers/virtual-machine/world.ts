@@ -183,6 +183,8 @@ export interface MachineWorld {
   readonly isDiskElsewhere: boolean
   /** The status names a restored claim, the machine is not started from it, and it is gone. */
   readonly isRestoredClaimLost: boolean
+  /** Name of the restored claim that the guest had, which is there although KubeVirt's machine does not start from it any more. */
+  readonly restoredAside: string | undefined
   /** Kind and name of a foreign object that has a name the machine needs. */
   readonly conflict: string | undefined
   /** The same for an object that is being deleted: its name is free when it is gone. */

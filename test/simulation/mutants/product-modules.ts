@@ -69,6 +69,7 @@ export const WORKSPACE_SNAPSHOTS = {
   plan: () => import('../../../operator/controllers/workspace-snapshot/decide/plan.ts'),
   restore: () => import('../../../operator/controllers/workspace-snapshot/decide/restore.ts'),
   status: () => import('../../../operator/controllers/workspace-snapshot/decide/status.ts'),
+  unfilled: () => import('../../../operator/controllers/workspace-snapshot/decide/unfilled-claims.ts'),
 } as const
 
 export const WORKSPACES = {

@@ -111,5 +111,5 @@ export const POINT_CHILDREN = [VIRTUAL_MACHINE_SNAPSHOT, VOLUME_SNAPSHOT] as con
 
 function withoutTimes({ status, metadata }: WorkspaceSnapshot | undefined = {} as WorkspaceSnapshot): unknown {
   const conditions = status?.conditions?.map((one) => ({ ...one, lastTransitionTime: '' }))
-  return [metadata?.generation, { ...status, conditions }]
+  return [metadata?.generation, metadata?.finalizers, { ...status, conditions }]
 }

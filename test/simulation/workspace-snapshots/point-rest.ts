@@ -4,6 +4,7 @@ import type { Ends, Rest } from '../kind.ts'
 import type { World } from '../world.ts'
 import { contradictionsOf } from './point-oracle.ts'
 import type { PointRestoreOracle } from './restore-oracle.ts'
+import type { UnfilledOracle } from './unfilled-oracle.ts'
 
 /** Where a point in time that has not begun may stay. */
 const WAITS: ReadonlySet<string> = new Set(['LimitReached', 'NothingToSnapshot', 'WorkspaceMissing'])
@@ -12,10 +13,12 @@ const WAITS: ReadonlySet<string> = new Set(['LimitReached', 'NothingToSnapshot',
 export class PointRest implements Rest {
   readonly #world: World
   readonly #restores: PointRestoreOracle
+  readonly #unfilled: UnfilledOracle
 
-  constructor(world: World, restores: PointRestoreOracle) {
+  constructor(world: World, restores: PointRestoreOracle, unfilled: UnfilledOracle) {
     this.#world = world
     this.#restores = restores
+    this.#unfilled = unfilled
   }
 
   restless(): string[] {
@@ -27,6 +30,7 @@ export class PointRest implements Rest {
           ...(isAtRest ? [] : [`is ${phase} ${reason}: ${message}`]),
           ...contradictionsOf(object),
           ...this.#restores.restless(object),
+          ...this.#unfilled.restless(object),
         ]
         return wrong.map((text) => `WorkspaceSnapshot ${keyOf(object.metadata)} ${text}`)
       },

@@ -129,4 +129,20 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesPointsRestoredCalm',
     seed: 8,
   },
+  {
+    name: 'a restore has succeeded whose claims wait for their first consumer',
+    invariant: 5,
+    seam: seam(WORKSPACE_SNAPSHOTS.unfilled, 'unfilledIn', (unfilledIn) => (...args) => {
+      return { ...unfilledIn(...args), waiting: [] }
+    }),
+    kind: 'workspacesPointsLateCalm',
+    seed: 9,
+  },
+  {
+    name: 'a point in time goes while its data is nowhere else',
+    invariant: 5,
+    seam: seam(WORKSPACE_SNAPSHOTS.unfilled, 'mayWait', () => () => false),
+    kind: 'workspacesPointsLateCalm',
+    seed: 9,
+  },
 ]

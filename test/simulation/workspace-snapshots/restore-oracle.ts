@@ -31,6 +31,9 @@ type Restore = WorkspaceSnapshotRestore
 /** A restore that does not exist by then is not created any more. The rest is for what is under way then. */
 const BEGUN_WITHIN_MS = 11 * MINUTE
 
+/** Phases of a restore that is told otherwise later: that of one whose claims wait says later whether they have their data. */
+const CHANGES: ReadonlySet<string | undefined> = new Set(['InProgress', 'Failed', 'WaitForFirstConsumer'])
+
 /** What KubeVirt has written into its machine at the end of a restore. */
 interface Swap {
   readonly atMs: number
@@ -257,7 +260,7 @@ export class PointRestoreOracle extends WitnessOracle<World> {
     else if (!isDeepStrictEqual(namesIn(is), namesIn(was)))
       report(`restores ${namesIn(is)}, and ${namesIn(was)} before`)
     // That a machine is restored can be seen later than that its request has failed.
-    else if (was?.phase !== 'InProgress' && was?.phase !== 'Failed' && !isDeepStrictEqual(is, was))
+    else if (!CHANGES.has(was?.phase) && !isDeepStrictEqual(is, was))
       report('tells otherwise of a restore that has ended')
     for (const wrong of contradictionsIn(is)) report(wrong)
     for (const wrong of this.#untrue(is, now.metadata.namespace ?? '', (ageMs) => mustKnow(disturbances, ageMs)))
@@ -370,20 +373,39 @@ function namesIn(restore: Restore | undefined): [machine: string, restore: strin
 }
 
 /** Returns where a restore, and its machines and volumes, do not go together. */
-function contradictionsIn({ phase, members = [], volumes = [], endTime, message }: Restore): string[] {
-  const parts = [...members, ...volumes]
-  const open = parts.filter((one) => one.phase === 'Pending' || one.phase === 'InProgress')
-  const failed = parts.filter((one) => one.phase === 'Failed')
+function contradictionsIn(restore: Restore): string[] {
+  const { phase, members = [], volumes = [], endTime } = restore
+  const open = [...members, ...volumes].filter((one) => one.phase === 'Pending' || one.phase === 'InProgress')
   const isOver = phase !== 'InProgress'
   const wrong = [
     ...(isOver && open.length > 0 ? ['some of it is not done'] : []),
     ...(!isOver && open.length === 0 ? ['all of it is done'] : []),
-    ...(phase === 'Succeeded' && failed.length > 0 ? ['some of it is not restored'] : []),
-    ...(phase === 'Failed' && failed.length === 0 ? ['nothing has failed'] : []),
     ...(isOver === (endTime === undefined) ? [`its end is ${endTime}`] : []),
-    ...(phase === 'Refused' && parts.length > 0 ? ['it has parts'] : []),
-    ...(phase === 'Refused' && !message.startsWith('nothing was restored: ') ? [message] : []),
-    ...(phase === 'Failed' && failed.some(({ name }) => !message.includes(name)) ? [`it says: ${message}`] : []),
+    ...contradictionsAtEnd(restore),
   ]
   return wrong.map((text) => `says that its restore is ${phase}, and ${text}`)
+}
+
+function contradictionsAtEnd({ phase, members = [], volumes = [], unfilled = [], message }: Restore): string[] {
+  const parts = [...members, ...volumes]
+  const failed = parts.filter((one) => one.phase === 'Failed')
+  const untold = failed.filter(({ name }) => !message.includes(name))
+  switch (phase) {
+    case 'Succeeded':
+      return failed.length > 0 ? ['some of it is not restored'] : []
+    case 'WaitForFirstConsumer':
+      return unfilled.length === 0 ? ['nothing waits'] : []
+    case 'Failed':
+      return [
+        ...(failed.length === 0 && !message.includes('never had their data') ? ['nothing has failed'] : []),
+        ...(untold.length > 0 ? [`it says: ${message}`] : []),
+      ]
+    case 'Refused':
+      return [
+        ...(parts.length > 0 ? ['it has parts'] : []),
+        ...(message.startsWith('nothing was restored: ') ? [] : [message]),
+      ]
+    default:
+      return []
+  }
 }

@@ -12,13 +12,14 @@ import { POINT_CHILDREN, PointOracle, pointOf } from './point-oracle.ts'
 import { PointPeople } from './point-people.ts'
 import { PointRest } from './point-rest.ts'
 import { PointRestoreOracle } from './restore-oracle.ts'
+import { UnfilledOracle } from './unfilled-oracle.ts'
 import { isSwitchOfVolumes, VolumeRestoreOracle } from './volume-restore-oracle.ts'
 
 /** Points in time of workspaces, and the snapshots that are in them. */
 export class WorkspaceSnapshots implements Kind {
   readonly people: PointPeople
   readonly rest: PointRest
-  readonly oracles: readonly [PointOracle, PointRestoreOracle, VolumeRestoreOracle]
+  readonly oracles: readonly [PointOracle, PointRestoreOracle, VolumeRestoreOracle, UnfilledOracle]
   readonly restsWithinMs = HOUR
   readonly #world: World
 
@@ -27,8 +28,9 @@ export class WorkspaceSnapshots implements Kind {
     this.people = new PointPeople(world)
     const points = new PointOracle(world)
     const restores = new PointRestoreOracle(world, points)
-    this.rest = new PointRest(world, restores)
-    this.oracles = [points, restores, new VolumeRestoreOracle(world)]
+    const unfilled = new UnfilledOracle(world)
+    this.rest = new PointRest(world, restores, unfilled)
+    this.oracles = [points, restores, new VolumeRestoreOracle(world), unfilled]
   }
 
   /**

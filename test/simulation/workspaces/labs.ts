@@ -279,7 +279,7 @@ export function imageOf(
     url: urlOf(name, 0, plan),
     sourceType: 'http',
     diskSize: '1Gi',
-    storageClass: 'fast',
+    storageClass: schedule.bindsLate ? 'late' : 'fast',
     ...(number % 2 === 0 && { snapshotClass: 'snapshots-0' }),
   }
   return { name, template }

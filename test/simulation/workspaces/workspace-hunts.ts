@@ -222,17 +222,17 @@ function stepsOfRound({ point, kind, gapMs, value, number }: Round, points: read
 }
 
 /** People restore points in time of their labs, between whatever else happens to these. */
-const pointRestored = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
+const pointRestored = (family: fc.Arbitrary<Schedule>, rounds = round): fc.Arbitrary<Schedule> =>
   fc
     .tuple(
       family,
       fc.array(earlyPoint, { minLength: 3, maxLength: 6, size: 'max' }),
-      fc.array(round, { minLength: 4, maxLength: 8, size: 'max' }),
+      fc.array(rounds, { minLength: 4, maxLength: 8, size: 'max' }),
     )
-    .map(([schedule, points, rounds]): Schedule => {
+    .map(([schedule, points, asked]): Schedule => {
       const before = schedule.steps.slice(0, 6)
-      const share = Math.ceil(before.length / rounds.length)
-      const steps = rounds.flatMap((one, at): Step[] => [
+      const share = Math.ceil(before.length / asked.length)
+      const steps = asked.flatMap((one, at): Step[] => [
         ...before.slice(at * share, (at + 1) * share),
         ...stepsOfRound(one, points),
       ])
@@ -258,6 +258,18 @@ function withMachine({ vms, ...plan }: WorkspacePlan): WorkspacePlan {
 
 const workspacesPointsRestored = pointRestored(FAMILIES.workspaces)
 const workspacesPointsRestoredCalm = pointRestored(FAMILIES.workspacesCalm)
+
+/** Mostly the point in time is asked for, or deleted after that. */
+const lateRound = fc
+  .tuple(round, fc.nat(2))
+  .map(([one, roll]): Round => (roll === 0 ? one : { ...one, kind: 4 * (roll - 1) }))
+
+/** On storage that waits for the pod that first uses it: what is restored has its data only when its lab is on again. */
+const late = (family: fc.Arbitrary<Schedule>) =>
+  pointRestored(family, lateRound).map((schedule): Schedule => ({ ...schedule, bindsLate: true }))
+
+const workspacesPointsLate = late(FAMILIES.workspaces)
+const workspacesPointsLateCalm = late(FAMILIES.workspacesCalm)
 
 /**
  * People set machines back, alone or with their whole lab, give them other images and ask for disks of these, and switch labs off, between whatever else happens.
@@ -318,6 +330,8 @@ export const WORKSPACE_HUNTS = {
   workspacesPointsCalm,
   workspacesPointsRestored,
   workspacesPointsRestoredCalm,
+  workspacesPointsLate,
+  workspacesPointsLateCalm,
   workspacesReset,
   workspacesResetCalm,
 } as const

@@ -226,8 +226,21 @@ export class WorkspaceRest implements Rest {
     const isAsked = workspace.metadata.annotations?.[ANNOTATIONS.rebuildRequestedAt] !== undefined
     if (isLost && isIgnored && isAsked) return ['Failed', 'Ready']
     if (isLost || refusedIn(spec, this.#permits).has(`${kind} ${name}`)) return ['Failed']
+    if (kind === 'Volume' && this.#hasNoConsumer(workspace, name)) return ['Ready', 'Provisioning']
     // What existed before stays, what is new waits.
     return waits || this.#isAfterUnready(workspace, name) ? ['Ready', 'Provisioning'] : ['Ready']
+  }
+
+  /** Reports whether storage that waits for the pod that uses a volume waits for ever, since its container clusters are refused, or wait themselves. */
+  #hasNoConsumer(workspace: Workspace, volume: string): boolean {
+    if (this.#world.schedule.bindsLate !== true) return false
+    const mounting = (workspace.spec.containerClusters ?? []).filter(({ containers }) =>
+      containers.some(({ volumeMounts = [] }) => volumeMounts.some(({ name }) => name === volume)),
+    )
+    const refused = refusedIn(workspace.spec, this.#permits)
+    return mounting.every(
+      ({ name }) => refused.has(`ContainerCluster ${name}`) || this.#isAfterUnready(workspace, name),
+    )
   }
 
   get #permits(): Permits {

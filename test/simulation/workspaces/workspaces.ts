@@ -76,10 +76,14 @@ export class Workspaces implements Kind {
     const spec = { policyName: SECRET_COPY_RULE, validationActions: ['Deny'] }
     admin.create(ADMISSION_POLICY_BINDING, objects.make(ADMISSION_POLICY_BINDING, metadata, { spec }))
     // Of the volumes that are not in a folder of a node.
-    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
+    const metadataOfDefault = {
+      name: 'standard',
+      annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' },
+    }
+    const late = this.#world.schedule.bindsLate === true && { volumeBindingMode: 'WaitForFirstConsumer' }
     admin.create(
       STORAGE_CLASS,
-      objects.make(STORAGE_CLASS, { name: 'standard', annotations }, { provisioner: 'sandbox.example.com' }),
+      objects.make(STORAGE_CLASS, metadataOfDefault, { provisioner: 'sandbox.example.com', ...late }),
     )
     this.people.furnish()
   }

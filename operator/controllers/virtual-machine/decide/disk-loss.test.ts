@@ -83,6 +83,18 @@ describe('the disk of a machine that has run', () => {
       'DiskLost',
       'PersistentVolumeClaim restore-1-rootdisk of a restore, is gone, with all that the guest has written to it; restore the machine again',
     ],
+    [
+      'is there, and KubeVirt’s machine was made to start from the one before its restore',
+      { restoredAside: 'restore-1-rootdisk', claim: aClaim({ uid: 'another' }) },
+      'DiskLost',
+      'PersistentVolumeClaim restore-1-rootdisk, of a restore, and it is still there; the one of now is PersistentVolumeClaim vm-root; restore the machine again',
+    ],
+    [
+      'is there, and KubeVirt’s machine was made to start from the one before its restore, which is gone',
+      { ...OFF, restoredAside: 'restore-1-rootdisk', ...GONE },
+      'DiskLost',
+      'and it is still there; the one of now is PersistentVolumeClaim vm-root, and is gone; restore',
+    ],
   ])('is told of louder than anything, and none is made, however long it lasts: it %s', (_what, more, reason, text) => {
     for (const now of [START, START + 30 * DAY]) {
       const { status, apply, remove, events } = planOf(more, now)
@@ -308,6 +320,42 @@ describe('a new disk for a machine that has lost its own', () => {
     walk.set({ claim: aClaim({ uid: 'put back', ownerReferences: [] }) }).settle()
     expect(walk.start().stand).toBe('Ready/Running')
     expect([disksOf(walk), walk.status.diskUID, lossIn(walk)]).toEqual([1, 'put back', undefined])
+  })
+})
+
+describe('a machine that KubeVirt starts from the disk of before its restore again, as an earlier release or a person wrote it', () => {
+  const ASIDE = { restoredAside: 'restore-1-rootdisk', isRestoredClaimLost: false }
+  const other = () => {
+    const walk = new MachineWalk().deploy()
+    walk.set({
+      ...ASIDE,
+      claim: { ...aClaim(), metadata: { ...walk.world.claim?.metadata, name: 'vm-root', uid: 'old' } },
+    })
+    return walk.settle()
+  }
+
+  it('is not told to have a disk that was deleted, and nothing of either disk is touched', () => {
+    const walk = other()
+    const before = writes(walk).length
+    expect([walk.stand, walk.message]).toEqual(['Failed/DiskLost', expect.not.stringMatching(/delet|CDI/)])
+    off(walk).settle().reap()
+    // Its deletion would delete the restored claim.
+    expect(writes(walk).slice(before)).toEqual(['change VirtualMachine vm'])
+    expect([walk.stand, walk.world.machine?.runStrategy]).toEqual(['Failed/DiskLost', 'Halted'])
+    walk.diskGone().settle().reap()
+    expect(writes(walk).slice(before)).toEqual(['change VirtualMachine vm'])
+  })
+
+  it('goes on with that one if somebody asks for it', () => {
+    const walk = other()
+    const before = writes(walk).length
+    walk.rebuild().set({ restoredAside: undefined }).settle()
+    expect([walk.stand, walk.status.diskUID, walk.status.restoredClaim, writes(walk).slice(before)]).toEqual([
+      'Ready/Running',
+      'old',
+      undefined,
+      [],
+    ])
   })
 })
 

@@ -19,8 +19,11 @@ export interface DiskLoss {
   readonly reason: 'DiskLost' | 'DiskBeingDeleted'
   /** What is gone or going, without what to do about it. */
   readonly what: string
-  /** The claim of the disk is there, and holds nothing of the guest: CDI has made it again, or its volume is gone. */
-  readonly left?: 'remade' | 'volumeless'
+  /**
+   * The claim that KubeVirt's machine names is there, and is not the disk that the guest had: CDI has made it again, its volume is gone, or the guest had the
+   * claim of a restore, which is there, too.
+   */
+  readonly left?: 'remade' | 'volumeless' | 'other'
 }
 
 /**
@@ -36,6 +39,8 @@ export function diskLoss(world: MachineWorld): DiskLoss | undefined {
   if (vm.status.replacement !== undefined && machine?.rootDataVolume === vm.status.replacement.disk.name)
     return undefined
   const name = claimNameOf(world)
+  const other = otherDisk(world, name)
+  if (other !== undefined) return other
   const which = `PersistentVolumeClaim ${name}${isDiskElsewhere ? ' of a restore' : ''}`
   if (claim === undefined)
     return { reason: 'DiskLost', what: `the root disk, ${which}, is gone, with all that the guest has written to it` }
@@ -54,6 +59,22 @@ export function diskLoss(world: MachineWorld): DiskLoss | undefined {
       left: 'remade',
     }
   return undefined
+}
+
+/**
+ * Returns what to tell where KubeVirt's machine starts from our DataVolume again, while the disk that the guest had, from a restore, is there: an operator of an
+ * earlier release, or a person, has written that.
+ */
+function otherDisk(world: MachineWorld, name: string): DiskLoss | undefined {
+  const { machine, claim, restoredAside } = world
+  if (restoredAside === undefined || (claim !== undefined && !isRemade(world))) return undefined
+  const [of, has] = [`VirtualMachine ${machine?.metadata.name} of KubeVirt`, `PersistentVolumeClaim ${restoredAside}`]
+  const gone = claim === undefined ? ', and is gone' : ''
+  return {
+    reason: 'DiskLost',
+    what: `${of} does not start from the disk that the guest had any more: that is ${has}, of a restore, and it is still there; the one of now is PersistentVolumeClaim ${name}${gone}`,
+    left: 'other',
+  }
 }
 
 function claimNameOf({ rootName, isDiskElsewhere, restoredClaim }: MachineWorld): string {
@@ -76,7 +97,12 @@ export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
 /** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
 function isAnswered(world: MachineWorld, { reason, left }: DiskLoss): boolean {
   const isAsked = isRebuildAsked(world) || isResetAsked(world)
-  return reason === 'DiskLost' && isAsked && (left === 'remade' || !guestRuns(world))
+  return reason === 'DiskLost' && isAsked && (isUsable(world, left) || !guestRuns(world))
+}
+
+/** Reports whether the claim that KubeVirt's machine names may have something of a guest by now: it is used as it is if somebody asks for it. */
+function isUsable({ claim }: MachineWorld, left: DiskLoss['left']): boolean {
+  return left === 'remade' || (left === 'other' && claim !== undefined)
 }
 
 /** Reports whether a guest of the machine has run from its disk. One that ends with its machine may have run from the claim of somebody else. */
@@ -100,11 +126,17 @@ export function planLoss(
   loss: DiskLoss,
   blocked?: MachineSummary,
 ): Step | undefined {
-  const { clone, machine } = world
-  if (isAnswered(world, loss)) return loss.left === 'remade' ? acceptedDisk(world) : restRemoved(world, loss)
-  const text = `${loss.what}${adviceOn(world, loss)}`
-  const stands = failed(loss.reason, text)
+  if (isAnswered(world, loss)) return isUsable(world, loss.left) ? acceptedDisk(world, loss) : restRemoved(world, loss)
+  const stands = failed(loss.reason, `${loss.what}${adviceOn(world, loss)}`)
   const summary = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
+  // With that machine of KubeVirt, the restored claim would be deleted, too.
+  if (loss.left === 'other') return world.instance === undefined ? keptOff(world, summary) : { summary }
+  return removedInVain(world, loss, summary)
+}
+
+/** Removes what would give the machine another disk in the place of the lost one without being asked. */
+function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSummary): Step {
+  const { clone, machine } = world
   if (!hasDisk(world) && !guestRuns(world) && machine !== undefined && !isTerminating(machine)) {
     const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
     return { summary: withMore(summary, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
@@ -124,7 +156,7 @@ export function planLoss(
 const STARTS_BY_ITSELF: ReadonlySet<string> = new Set(['Always', 'RerunOnFailure', 'Once'])
 
 /**
- * Plans a machine that is off, and whose disk CDI has made again. A guest may have run from that disk, so the disk stays, and so does KubeVirt's machine with
+ * Plans a machine that is off, and whose disk is another one than the guest had. A guest may have run from it, so the disk stays, and so does KubeVirt's machine with
  * what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted.
  */
 function keptOff(world: MachineWorld, summary: MachineSummary): Step {
@@ -177,16 +209,17 @@ function noClaim(world: MachineWorld): Precondition {
   return { absent: [claim], whose: world.isDiskElsewhere ? "anybody's" : 'ours' }
 }
 
-/** Somebody wants to go on with the disk that CDI has made. No guest has run from it, as far as is known. */
-function acceptedDisk(world: MachineWorld): Step {
-  const summary = waiting('Cloning', 'the root disk that CDI has made from the image is used, as somebody asked for it')
-  return { summary, status: { ...NOT_BOOTED, ...answeredRequests(world) } }
+/** Somebody wants to go on with the disk that KubeVirt's machine has. Nothing is recorded of a guest that has run from it. */
+function acceptedDisk(world: MachineWorld, { left }: DiskLoss): Step {
+  const which = left === 'remade' ? 'that CDI has made from the image' : `in PersistentVolumeClaim ${world.rootName}`
+  const summary = waiting('Cloning', `the root disk ${which} is used, as somebody asked for it`)
+  return { summary, status: { ...NOT_BOOTED, restoredClaim: undefined, ...answeredRequests(world) } }
 }
 
 /** Removes what is left of a lost disk. Returns undefined if nothing is. */
 function restRemoved(world: MachineWorld, { left }: DiskLoss): Step | undefined {
   const { clone, claim, machine, isDiskElsewhere } = world
-  if (left === undefined && !isDiskElsewhere) return undefined
+  if ((left === undefined || left === 'other') && !isDiskElsewhere) return undefined
   const parts = [machine, clone].filter((one) => one !== undefined)
   const [part] = parts
   if (part === undefined) {
@@ -224,6 +257,10 @@ function adviceOn(world: MachineWorld, loss: DiskLoss): string {
   const advice = world.isDiskElsewhere
     ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
     : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
+  if (loss.left === 'other') {
+    const goOn = world.claim === undefined ? 'have a disk made from the image by' : 'go on with the one of now'
+    return `; restore the machine again to have what was restored, or copy what is needed from that claim; to ${goOn}: ${rebuild}`
+  }
   if (loss.left === 'remade')
     return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with the new one: ${rebuild}`
   return adviceOnGuest(world, loss, advice)
