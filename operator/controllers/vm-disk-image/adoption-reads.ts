@@ -142,16 +142,13 @@ export class ClaimUsers {
   }
 }
 
-/** Returns all that live reads find of an object that is to be adopted. Throws ApiError. */
-export async function readAdoptionFacts(
+/** Returns whether somebody checks who may have a disk adopted, by a live read. Throws ApiError. */
+export async function readAdoptionRule(
   client: KubeClient,
-  users: ClaimUsers,
-  place: { readonly namespace: string; readonly adoptable: Adoptable },
   signal: AbortSignal,
-): Promise<AdoptionFacts> {
-  const { namespace, adoptable } = place
-  const facts = await readWithoutUser(client, namespace, adoptable, signal)
-  return { ...facts, usedBy: await users.of(namespace, adoptable, signal) }
+): Promise<Pick<AdoptionFacts, 'fault' | 'checkedSince'>> {
+  const rule = await readAdmissionRule(client, RULE, signal)
+  return 'identity' in rule ? { fault: undefined, checkedSince: rule.since } : { fault: rule, checkedSince: undefined }
 }
 
 /** Returns a live read that tells whether anything owns an object, or uses it. It throws ApiError. */
@@ -170,9 +167,8 @@ async function readWithoutUser(
   adoptable: Adoptable,
   signal: AbortSignal,
 ): Promise<AdoptionFacts> {
-  const rule = await readAdmissionRule(client, RULE, signal)
   return {
-    ...('identity' in rule ? { fault: undefined, checkedSince: rule.since } : { fault: rule, checkedSince: undefined }),
+    ...(await readAdoptionRule(client, signal)),
     ...(await readObjects(client, namespace, adoptable, signal)),
     usedBy: undefined,
   }
