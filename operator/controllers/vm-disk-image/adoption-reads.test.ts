@@ -1,3 +1,4 @@
+import { ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -49,8 +50,16 @@ describe('a disk that is to be deleted', () => {
 it('is checked since the younger of the rule and its binding is there', async () => {
   const client = new ScriptedClient()
   putAdoptionRule(client)
-  expect(await readAdoptionRule(client, signal)).toEqual({ fault: undefined, checkedSince: Date.UTC(2026, 0, 2) })
+  expect(await readAdoptionRule(client, signal)).toEqual({
+    fault: undefined,
+    checkedSince: Date.UTC(2026, 0, 2),
+    rule: expect.any(String),
+  })
 })
+
+const wantedOf = (name: string, word = 'dv') => {
+  return { value: `${word}/${name}`, adoptable: { kind: 'DataVolume', name }, version: '1' } as const
+}
 
 describe('the users of what images are to adopt', () => {
   const look = async (objects: readonly KubeObject[], names: readonly string[]) => {
@@ -61,13 +70,11 @@ describe('the users of what images are to adopt', () => {
     const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
     const reads = new AdoptionReads({ ...services, ...options })
     void reads.run(new AbortController().signal)
-    for (const name of names) reads.want(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })
+    for (const name of names) reads.want(`team/${name}`, wantedOf(name))
     await settled()
     return {
       lists: client.callsOf('list'),
-      found: names.map(
-        (name) => reads.look(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })?.facts,
-      ),
+      found: names.map((name) => reads.look(`team/${name}`, wantedOf(name))?.facts),
     }
   }
 
@@ -76,6 +83,24 @@ describe('the users of what images are to adopt', () => {
     const { lists, found } = await look([dataVolume(), claim(), machine, ...others], ['kali', 'b'])
     expect(found.map((facts) => facts?.usedBy)).toEqual(['VirtualMachine desk', undefined])
     expect(lists.length).toBe(2)
+  })
+
+  it('are looked for again when the annotation is written in another spelling', async () => {
+    const client = new ScriptedClient('team')
+    putAdoptionRule(client)
+    for (const one of [dataVolume(), claim()]) client.put(one)
+    const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
+    const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
+    const reads = new AdoptionReads({ ...services, ...options })
+    void reads.run(new AbortController().signal)
+    reads.want('team/kali', wantedOf('kali'))
+    await settled()
+    client.drop('ValidatingAdmissionPolicy', ADOPTION_RULE)
+    const again = wantedOf('kali', 'datavolume')
+    expect(reads.look('team/kali', again)).toBeUndefined()
+    reads.want('team/kali', again)
+    await settled()
+    expect(reads.look('team/kali', again)?.facts.fault?.isWrong).toBe(true)
   })
 
   it('are not listed where something else is wrong already', async () => {

@@ -39,6 +39,7 @@ export function someFacts(kind: AdoptableKind, more: Partial<AdoptionFacts> = {}
   return {
     fault: undefined,
     checkedSince: Number.NEGATIVE_INFINITY,
+    rule: 'rule',
     object: anAdoptedObject(kind),
     claim: kind === 'DataVolume' ? anAdoptedObject('PersistentVolumeClaim', { owners: [owner] }) : undefined,
     usedBy: undefined,
