@@ -1,7 +1,7 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { compareTexts, messageOf } from '../../operator/base/messages.ts'
-import { OLDER_OWNER_LABEL } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
-import { ClaimUsers, readAdoptionFacts } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
+import { OLDER_OWNER_LABEL, viewAdopted } from '../../operator/controllers/vm-disk-image/adoption-facts.ts'
+import { ClaimUsers, readAdoptionRule } from '../../operator/controllers/vm-disk-image/adoption-reads.ts'
 import { find } from '../../operator/kube/find.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
 import { type KubeObject, keyOf, type Raw, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -112,11 +112,23 @@ async function plannedOf(
     const what = `no VMDiskImage of ${OLDER_GROUP} and no finished DataVolume without an owner is named ${absent}`
     throw new CommandError('notFound', `${what}: ot adopt without a name lists them`)
   }
-  const users = new ClaimUsers({ client, clock })
+  if (chosen.length === 0) return []
+  const reads = { client, users: new ClaimUsers({ client, clock }), rule: await readAdoptionRule(client, FOREVER) }
+  const listed = new Map(volumes.map((volume) => [keyOf(volume.metadata), volume]))
   const planned: PlannedAdoption[] = []
-  for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a), keyOf(b))))
-    planned.push(planOf(await foundAt(client, users, object, known.get(keyOf(object)))))
+  for (const object of chosen.toSorted((a, b) => compareTexts(keyOf(a), keyOf(b)))) {
+    const key = keyOf(object)
+    planned.push(planOf(await foundAt(reads, object, { older: known.get(key), dataVolume: listed.get(key) })))
+  }
   return planned
+}
+
+const { signal: FOREVER } = new AbortController()
+
+interface Reads {
+  readonly client: KubeClient
+  readonly users: ClaimUsers
+  readonly rule: Awaited<ReturnType<typeof readAdoptionRule>>
 }
 
 type Place = Pick<KubeObject['metadata'], 'namespace' | 'name'>
@@ -148,20 +160,24 @@ function planOf(found: FoundVolume): PlannedAdoption {
 }
 
 async function foundAt(
-  client: KubeClient,
-  users: ClaimUsers,
+  { client, users, rule }: Reads,
   { namespace = '', name }: KubeObject['metadata'],
-  older: KubeObject | undefined,
+  listed: Pick<FoundVolume, 'older' | 'dataVolume'>,
 ): Promise<FoundVolume> {
   const key = { namespace, name }
-  const { signal } = new AbortController()
+  const { dataVolume } = listed
+  const claim = await find(client, PERSISTENT_VOLUME_CLAIM, key)
   return {
     ...key,
-    older,
-    dataVolume: await find(client, DATA_VOLUME, key),
-    claim: await find(client, PERSISTENT_VOLUME_CLAIM, key),
+    ...listed,
+    claim,
     image: await find(client, vmDiskImage, key),
-    facts: await readAdoptionFacts(client, users, { namespace, adoptable: { kind: 'DataVolume', name } }, signal),
+    facts: {
+      ...rule,
+      object: dataVolume && viewAdopted(dataVolume, 'DataVolume'),
+      claim: claim && viewAdopted(claim, 'PersistentVolumeClaim'),
+      usedBy: await users.of(namespace, { kind: 'DataVolume', name }, FOREVER),
+    },
   }
 }
 

@@ -36,6 +36,7 @@ function found(metadata: object, more: Partial<FoundVolume> = {}, source: object
   const facts = {
     fault: undefined,
     checkedSince: 0,
+    rule: 'rule',
     object: viewAdopted(dataVolume, 'DataVolume'),
     claim: viewAdopted(claim, 'PersistentVolumeClaim'),
     usedBy: undefined,

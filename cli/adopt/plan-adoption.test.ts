@@ -34,7 +34,7 @@ function found({ owners = [], labels = {}, image, facts }: Case = {}): FoundVolu
     status: { phase: 'Bound' },
   }
   const seen = { object: viewAdopted(dataVolume, 'DataVolume'), claim: viewAdopted(claim, 'PersistentVolumeClaim') }
-  const all = { fault: undefined, checkedSince: 0, usedBy: undefined, ...seen, ...facts }
+  const all = { fault: undefined, checkedSince: 0, rule: 'rule', usedBy: undefined, ...seen, ...facts }
   return { ...place, dataVolume, claim, image, facts: all }
 }
 

@@ -203,6 +203,7 @@ export const vmDiskImageStatus = statusOf(
         revision: z.string().max(64).describe('Revision that it stands for. Later ones are downloaded.'),
         uid: maybeText(64, 'Uid of the claim or snapshot that was adopted. Absent until it is.'),
         storageClass: maybeText(253, 'Storage class of the adopted claim.'),
+        rule: maybeText(64, 'Which rule checked who may adopt, when this was last looked at.'),
         unchecked: z
           .boolean()
           .describe('The annotation was set while nothing checked who may: it has to be set again.')

@@ -117,7 +117,11 @@ function policySpec(): object {
     variables: [
       { name: 'before', expression: annotation('oldObject', INSTALLED_BY) },
       { name: 'after', expression: annotation('object', INSTALLED_BY) },
-      { name: 'adopter', expression: annotation('object', ADOPTED_BY) },
+      // Also who was annotated before: kubectl takes the annotation away that a file of the earlier owner had, and this one has not.
+      {
+        name: 'adopters',
+        expression: `[${annotation('object', ADOPTED_BY)}, ${annotation('oldObject', ADOPTED_BY)}]`,
+      },
       {
         name: 'end',
         expression: `${isOfManifests('before')} ? 'have nobody apply those manifests any more' : 'remove the other stack without what it made (pulumi stack rm --force)'`,
@@ -134,7 +138,7 @@ function policySpec(): object {
     validations: [
       {
         expression:
-          "variables.before == '' || variables.after in ['', variables.before] || variables.adopter == variables.after",
+          "variables.before == '' || variables.after in ['', variables.before] || variables.after in variables.adopters",
         reason: 'Forbidden',
         message: 'somebody else has installed Open Terrain in this cluster',
         messageExpression:

@@ -1,5 +1,17 @@
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { type KubeObject, keyOf, type Raw } from '../../operator/kube/kube-object.ts'
+import {
+  ADMISSION_POLICY,
+  ADMISSION_POLICY_BINDING,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+} from '../../operator/kube/resource-types.ts'
 import { inNamespaces } from '../harness/own-objects.ts'
+import { importersOf } from './importers.ts'
 import { NodeStage, type Source } from './node-stage.ts'
 import { useRealCluster } from './shared-cluster.ts'
 
@@ -37,4 +49,68 @@ describe('images, by the importer of CDI', () => {
     )
     await stage.finish()
   })
+
+  it('are adopted of what it has filled for others: not a byte is written, and nothing is imported again', async () => {
+    await using stage = await NodeStage.start(cluster())
+    const { client, inside, sourceUrl, storageClass } = cluster()
+    const key = stage.keyOf('by-hand')
+    await client.create(DATA_VOLUME, {
+      apiVersion: 'cdi.kubevirt.io/v1beta1',
+      kind: 'DataVolume',
+      metadata: { ...key, annotations: { 'cdi.kubevirt.io/storage.bind.immediate.requested': 'true' } },
+      spec: {
+        source: { http: { url: `${sourceUrl}/disk.qcow2` } },
+        pvc: {
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: '64Mi' } },
+          storageClassName: storageClass,
+        },
+      },
+    } as KubeObject)
+    await stage.until('it is filled', () => {
+      return stage.mirror.dataVolumes.get(keyOf(key))?.status?.phase === 'Succeeded' && importersOf(stage).length === 0
+    })
+    await untilAdoptionIsChecked(stage)
+    const disk = async () => {
+      const claim: Raw = await client.get(PERSISTENT_VOLUME_CLAIM, key)
+      const { uid, deletionTimestamp } = claim.metadata
+      if (inside === undefined) return [uid, deletionTimestamp]
+      const path = await inside.pathInVolume(claim.spec.volumeName, 'disk.img')
+      const [{ mtimeMs, ino }, content] = await Promise.all([stat(path), readFile(path)])
+      return [uid, deletionTimestamp, mtimeMs, ino, createHash('sha256').update(content).digest('hex')]
+    }
+    const before = await disk()
+    const imports: string[] = []
+    await stage.createImage('adopted', 'disk.qcow2', {}, { [ANNOTATIONS.adopt]: 'datavolume/by-hand' })
+    await stage.untilImage('adopted', 'synced', ({ status }) => {
+      imports.push(...importersOf(stage).map(({ metadata }) => metadata.name))
+      return status?.phase === 'Succeeded'
+    })
+    const { status } = stage.imageOf('adopted') ?? {}
+    expect(status).toMatchObject({
+      artifact: { kind: 'PersistentVolumeClaim', name: 'by-hand', adoptedUID: before[0] },
+    })
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: 'Adopted', reason: 'SourceMatches' }))
+    expect(status?.attempts).toBeUndefined()
+    await stage.deleteImage('adopted')
+    await stage.until('it is gone', () => stage.imageOf('adopted') === undefined)
+    expect(inNamespaces(stage.mirror.dataVolumes, [stage.namespace]).map(({ metadata }) => metadata.name)).toEqual([
+      'by-hand',
+    ])
+    expect([imports, await disk()]).toEqual([[], before])
+    await client.delete(DATA_VOLUME, key)
+    await stage.finish()
+  })
 })
+
+/** An image that is hardly younger than the rule may have been annotated before it. */
+async function untilAdoptionIsChecked({ client }: NodeStage): Promise<void> {
+  const ages = () =>
+    Promise.all(
+      [ADMISSION_POLICY, ADMISSION_POLICY_BINDING].map(async (type) => {
+        const { metadata }: Raw = await client.get(type, { name: ADOPTION_RULE })
+        return Date.now() - Date.parse(metadata.creationTimestamp)
+      }),
+    )
+  await expect.poll(async () => Math.min(...(await ages())), { timeout: 30_000 }).toBeGreaterThan(7_000)
+}

@@ -100,12 +100,17 @@ export class NodeStage implements AsyncDisposable {
     await this.cluster.client.mergePatch(CONFIG_MAP, key, { data })
   }
 
-  async createImage(name: string, source: Source, more: Partial<VMDiskImageSpecInput> = {}): Promise<void> {
+  async createImage(
+    name: string,
+    source: Source,
+    more: Partial<VMDiskImageSpecInput> = {},
+    annotations: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const from = typeof source === 'string' ? { url: `${this.cluster.sourceUrl}/${source}` } : source
     await this.cluster.client.create(IMAGE, {
       apiVersion: apiVersionOf(IMAGE),
       kind: IMAGE.kind,
-      metadata: { namespace: this.namespace, name },
+      metadata: { namespace: this.namespace, name, annotations },
       spec: {
         sourceType: 'http',
         diskSize: '64Mi',

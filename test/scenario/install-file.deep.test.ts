@@ -127,6 +127,25 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     expect(await policyData()).toEqual({ concurrency: '7' })
   })
 
+  it('takes over from manifests that have taken over themselves, by the commands of its refusals', async () => {
+    const props = { folder: ROOT, environment: 'production', image: IMAGE, adopt: true }
+    await apply(releasedManifest(environmentManifests(props)))
+    const refused = await refusalOf(apply(CONTENT))
+    const commands = [...refused.matchAll(/then kubectl (annotate .+? --overwrite pelotech\.ot\/adopted-by=\S+)/g)]
+    expect(commands).toHaveLength(7)
+    for (const [, command = ''] of commands) await kubectl(...command.split(' '))
+    // That of the policy is refused once more, because of its keys: see below.
+    const kept = await refusalOf(apply(CONTENT))
+    expect([kept.match(/belongs to/g), kept.match(/this would remove/g)?.length]).toEqual([null, 1])
+    await kubectl('annotate', ...POLICY, 'kubectl.kubernetes.io/last-applied-configuration-')
+    await apply(CONTENT)
+    const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
+    const owners = (items as KubeObject[]).flatMap(
+      ({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] ?? [],
+    )
+    expect(owners).toEqual(Array.from({ length: 7 }, () => 'manifests/release'))
+  })
+
   it('takes no keys away when it takes over from the manifests of an environment, nor after somebody has applied what they saved', async () => {
     await apply(CONTENT)
     const production = objectsOf(

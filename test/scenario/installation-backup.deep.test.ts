@@ -4,10 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  DATA_SOURCE,
+  DATA_VOLUME,
+  PERSISTENT_VOLUME_CLAIM,
+  VOLUME_SNAPSHOT,
+} from '../../operator/kube/resource-types.ts'
 import { EXAMPLES } from '../../sandbox/demo/manifests.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { IMAGE } from '../harness/kinds.ts'
+import { conditionOf, IMAGE, type Image } from '../harness/kinds.ts'
 import { HAS_KUBECTL, isThere } from '../harness/kubectl.ts'
 import { Machines } from '../harness/machines.ts'
 import { Workspaces } from '../harness/workspaces.ts'
@@ -85,5 +91,68 @@ describe.skipIf(!HAS_TOOLS)('a backup', () => {
       await mine.delete('guest', 'borrower')
       await world.finish()
     }
+  })
+
+  it('with ADOPT=yes has images adopt what is still there, and nothing is downloaded', async () => {
+    await using world = await World.start(old())
+    const { client, namespace } = world
+    const env = { ...process.env, KUBECONFIG: world.cluster.controlPlane.kubeconfigPath, ADOPT: 'yes' }
+    await world.syncImage('snapped')
+    await world.syncImage('plain', { snapshotClass: undefined })
+    const { stdout } = await run(join(EXAMPLES, 'backup.sh'), [], { env })
+    const artifacts = ['snapped', 'plain'].map((name) => world.getImage(name)?.status?.artifact)
+    expect(artifacts.map((one) => one?.kind)).toEqual(['VolumeSnapshot', 'PersistentVolumeClaim'])
+    const [snapshot = '', claim = ''] = artifacts.map((one) => one?.name)
+    const things = async () =>
+      await Promise.all([
+        client.get(VOLUME_SNAPSHOT, { namespace, name: snapshot }),
+        client.get(DATA_VOLUME, { namespace, name: claim }),
+        client.get(PERSISTENT_VOLUME_CLAIM, { namespace, name: claim }),
+      ])
+    const uids = async () => (await things()).map(({ metadata }) => [metadata.uid, metadata.deletionTimestamp])
+    const before = await uids()
+
+    // The images go without their disks, as with their CRD.
+    await world.operator?.stop()
+    for (const name of ['snapped', 'plain']) {
+      await client.delete(IMAGE, { namespace, name }, { propagationPolicy: 'Orphan' })
+      const isFreed = ({ metadata }: Image) => metadata.finalizers?.includes('orphan') === false
+      await world.untilImage(
+        name,
+        'without its disks',
+        (image) => image.metadata.deletionTimestamp !== undefined && isFreed(image),
+      )
+      await world.patchImage(name, { metadata: { finalizers: null } })
+      await world.untilGone(name)
+    }
+    const owners = async () => (await things()).slice(0, 2).flatMap(({ metadata }) => metadata.ownerReferences ?? [])
+    expect(await owners()).toEqual([])
+
+    world.startOperator()
+    const file = join(folder, 'adopted.json')
+    await writeFile(file, stdout)
+    await run('kubectl', ['apply', '-f', file], { env })
+    for (const [name, object] of [
+      ['snapped', `volumesnapshot/${snapshot}`],
+      ['plain', `datavolume/${claim}`],
+    ] as const) {
+      const image = await world.untilSynced(name)
+      expect(image.status?.adoption?.object).toBe(object)
+      expect(conditionOf(image, 'Adopted')).toMatchObject({ status: 'True' })
+      expect([image.status?.attempts, world.downloads(name)]).toEqual([undefined, 1])
+      // The DataSource of the earlier image is left too, and is nobody's.
+      await world.untilReason(name, 'NameConflict')
+      await client.delete(DATA_SOURCE, { namespace, name })
+      await world.untilReason(name, 'Synced')
+    }
+    expect(await uids()).toEqual(before)
+    for (const name of ['snapped', 'plain']) {
+      await world.deleteImage(name)
+      await world.untilGone(name)
+    }
+    expect(await uids()).toEqual(before)
+    await client.delete(VOLUME_SNAPSHOT, { namespace, name: snapshot })
+    for (const name of [claim, snapshot]) await client.delete(DATA_VOLUME, { namespace, name })
+    await world.finish()
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
+import { adoption } from './adoptions/adoption-arbitraries.ts'
 import {
   cdiAction,
   duration,
@@ -116,6 +117,13 @@ function release(leanings: Leanings, [minLength, maxLength] = [1, 4]): fc.Arbitr
     }))
 }
 
+/** Images that adopt what others have filled, next to some that are downloaded. */
+function adoptions(leanings: Leanings): fc.Arbitrary<Schedule> {
+  return fc
+    .record({ schedule: story(leanings), adoptions: fc.array(adoption, { minLength: 1, maxLength: 4, size: 'max' }) })
+    .map(({ schedule, adoptions }) => ({ ...schedule, images: schedule.images.slice(0, 3), adoptions }))
+}
+
 /** Machines, the images that they name, and guests. */
 function machines(leanings: Leanings, usualGapMs = 10 * SECOND): fc.Arbitrary<Schedule> {
   return fc
@@ -219,6 +227,8 @@ export const FAMILIES = {
   })),
   /** A bad link to the API server. */
   disconnected: story({ image: 3, policy: 2, network: 10, process: 2 }),
+  /** Images that adopt, while processes crash and the network loses requests and answers. */
+  adoptions: adoptions({ image: 2, policy: 1, process: 8, network: 8 }),
   /** DataSyncs, and everything that can happen to them and to what they depend on. */
   dataSyncs: release({ dataSync: 12, image: 1, policy: 2, cdi: 3, surroundings: 1, process: 4, network: 4 }),
   /** Acts of pipelines and people, without disturbances of the operator. */

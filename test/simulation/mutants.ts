@@ -1,3 +1,4 @@
+import { ADOPTION_MUTANTS } from './adoptions/adoption-mutants.ts'
 import { DATA_SYNC_MUTANTS } from './data-syncs/data-sync-mutants.ts'
 import { MACHINE_MUTANTS } from './machines/machine-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -13,6 +14,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ADMISSION_MUTANTS,
   ...IMAGE_MUTANTS,
   ...RUNTIME_MUTANTS,
+  ...ADOPTION_MUTANTS,
   ...MACHINE_MUTANTS,
   ...DATA_SYNC_MUTANTS,
   ...WORKSPACE_MUTANTS,

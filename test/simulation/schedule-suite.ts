@@ -27,6 +27,7 @@ export const RUNS: Runs = {
   outages: 40,
   disconnected: 60,
   lagging: 40,
+  adoptions: 20,
   dataSyncs: 30,
   dataSyncsCalm: 10,
   dataSyncsDisconnected: 15,

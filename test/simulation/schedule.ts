@@ -1,4 +1,5 @@
 import type { ServerView } from '../../sandbox/memory-cluster/index.ts'
+import type { AdoptionPlan } from './adoptions/adoption-schedule.ts'
 import type { DataSyncAction, DataSyncPlan } from './data-syncs/data-sync-schedule.ts'
 import type { MachineAction, MachinePlan, SourcePlan } from './machines/machine-schedule.ts'
 import type { PointAction, PointPlan } from './workspace-snapshots/point-schedule.ts'
@@ -15,6 +16,8 @@ export interface Schedule {
   readonly replicas: 1 | 2
   readonly policy: PolicyPlan
   readonly images: readonly ImagePlan[]
+  /** Disks that are there, and images that adopt them. */
+  readonly adoptions?: readonly AdoptionPlan[]
   readonly dataSyncs?: readonly DataSyncPlan[]
   readonly machines?: readonly MachinePlan[]
   /** The images that machines name. */

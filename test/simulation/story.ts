@@ -168,6 +168,7 @@ const MIX: readonly WholeKind[] = [
   'machinesLagging',
   'writesLaggingTakeOvers',
   'outages',
+  'adoptions',
   'cramped',
   'orphaned',
   'flooded',

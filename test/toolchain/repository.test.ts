@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { foreignCrds } from '../../sandbox/control-plane/foreign-crds.ts'
@@ -22,6 +22,18 @@ it('has a lockfile with the hash of every package that npm downloads', () => {
   })
   expect(downloaded.length).toBeGreaterThan(100)
   expect(downloaded.filter(([, { integrity }]) => integrity === undefined).map(([path]) => path)).toEqual([])
+})
+
+it('has in CI every tool without which a test fails there', () => {
+  const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  )
+  const texts = tests.map((file) => readFileSync(join(ROOT, 'test', file), 'utf8'))
+  const tools = texts.flatMap((text) => [...text.matchAll(/\bisThere\('([a-z]+)', \[/g)].map(([, tool = '']) => tool))
+  expect(tools).toContain('kubectl')
+  // The image of the job has npm.
+  const [, steps = ''] = readFileSync(join(ROOT, '.github/workflows/ci.yml'), 'utf8').split('steps:')
+  expect(tools.filter((tool) => tool !== 'npm' && !steps.includes(tool))).toEqual([])
 })
 
 it('reports every breach of a dependency rule', () => {

@@ -58,6 +58,8 @@ export interface AdoptionFacts {
   readonly fault: RuleFault | undefined
   /** Since when the rule is there, in milliseconds; undefined: it is not in force. */
   readonly checkedSince: number | undefined
+  /** Another text after each change of the rule; undefined: it is not in force. */
+  readonly rule: string | undefined
   /** What the annotation names; undefined: it does not exist. */
   readonly object: AdoptedObject | undefined
   /** The claim of a DataVolume. */

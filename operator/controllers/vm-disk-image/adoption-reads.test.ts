@@ -1,11 +1,12 @@
-import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
+import { ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { AdoptionReads, ClaimUsers, isSharedBy, readAdoptionFacts } from './adoption-reads.ts'
+import { putAdoptionRule } from './adoption.fixtures.ts'
+import { AdoptionReads, isSharedBy, readAdoptionRule } from './adoption-reads.ts'
 
 const { signal } = new AbortController()
 const PLACE = { namespace: 'team', name: 'kali' }
@@ -46,39 +47,34 @@ describe('a disk that is to be deleted', () => {
   })
 })
 
-function putRule(client: ScriptedClient): void {
-  const group = 'admissionregistration.k8s.io/v1'
-  const at = (creationTimestamp: string) => ({ namespace: undefined, name: ADOPTION_RULE, creationTimestamp })
-  client.put(objectOf(group, 'ValidatingAdmissionPolicy', at('2026-01-01T00:00:00Z'), { spec: ADOPTION_POLICY }))
-  const binding = { policyName: ADOPTION_RULE, validationActions: ['Deny'] }
-  client.put(objectOf(group, 'ValidatingAdmissionPolicyBinding', at('2026-01-02T00:00:00Z'), { spec: binding }))
-}
-
 it('is checked since the younger of the rule and its binding is there', async () => {
   const client = new ScriptedClient()
-  putRule(client)
-  const users = new ClaimUsers({ client, clock: client.clock })
-  const place = { namespace: 'team', adoptable: { kind: 'DataVolume', name: 'kali' } } as const
-  const facts = await readAdoptionFacts(client, users, place, signal)
-  expect([facts.fault, facts.checkedSince]).toEqual([undefined, Date.UTC(2026, 0, 2)])
+  putAdoptionRule(client)
+  expect(await readAdoptionRule(client, signal)).toEqual({
+    fault: undefined,
+    checkedSince: Date.UTC(2026, 0, 2),
+    rule: expect.any(String),
+  })
 })
+
+const wantedOf = (name: string, word = 'dv') => {
+  return { value: `${word}/${name}`, adoptable: { kind: 'DataVolume', name }, version: '1' } as const
+}
 
 describe('the users of what images are to adopt', () => {
   const look = async (objects: readonly KubeObject[], names: readonly string[]) => {
     const client = new ScriptedClient('team')
-    putRule(client)
+    putAdoptionRule(client)
     for (const one of objects) client.put(one)
     const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
     const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
     const reads = new AdoptionReads({ ...services, ...options })
     void reads.run(new AbortController().signal)
-    for (const name of names) reads.want(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })
+    for (const name of names) reads.want(`team/${name}`, wantedOf(name))
     await settled()
     return {
       lists: client.callsOf('list'),
-      found: names.map(
-        (name) => reads.look(`team/${name}`, { adoptable: { kind: 'DataVolume', name }, version: '1' })?.facts,
-      ),
+      found: names.map((name) => reads.look(`team/${name}`, wantedOf(name))?.facts),
     }
   }
 
@@ -87,6 +83,24 @@ describe('the users of what images are to adopt', () => {
     const { lists, found } = await look([dataVolume(), claim(), machine, ...others], ['kali', 'b'])
     expect(found.map((facts) => facts?.usedBy)).toEqual(['VirtualMachine desk', undefined])
     expect(lists.length).toBe(2)
+  })
+
+  it('are looked for again when the annotation is written in another spelling', async () => {
+    const client = new ScriptedClient('team')
+    putAdoptionRule(client)
+    for (const one of [dataVolume(), claim()]) client.put(one)
+    const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
+    const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
+    const reads = new AdoptionReads({ ...services, ...options })
+    void reads.run(new AbortController().signal)
+    reads.want('team/kali', wantedOf('kali'))
+    await settled()
+    client.drop('ValidatingAdmissionPolicy', ADOPTION_RULE)
+    const again = wantedOf('kali', 'datavolume')
+    expect(reads.look('team/kali', again)).toBeUndefined()
+    reads.want('team/kali', again)
+    await settled()
+    expect(reads.look('team/kali', again)?.facts.fault?.isWrong).toBe(true)
   })
 
   it('are not listed where something else is wrong already', async () => {

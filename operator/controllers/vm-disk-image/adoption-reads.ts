@@ -1,4 +1,10 @@
-import { ADOPTION_POLICY, ADOPTION_RULE, type Adoptable, type AdoptableKind } from '@open-terrain/constructs/operator'
+import {
+  ADOPTION_POLICY,
+  ADOPTION_RULE,
+  type Adoptable,
+  type AdoptableKind,
+  shortHash,
+} from '@open-terrain/constructs/operator'
 import type { Clock } from '../../base/clock.ts'
 import { isSame } from '../../base/equality.ts'
 import { type AdmissionRule, readAdmissionRule } from '../../cluster/admission-rule.ts'
@@ -32,6 +38,8 @@ const RULE: AdmissionRule = { name: ADOPTION_RULE, spec: ADOPTION_POLICY, subjec
 
 /** What is to be read for an image. */
 export interface Wanted {
+  /** Value of the annotation: in another spelling, it may have been set while the rule was away. */
+  readonly value: string
   readonly adoptable: Adoptable
   /** Another text whenever what the caches have of the object is another version. */
   readonly version: string
@@ -74,9 +82,9 @@ export class AdoptionReads extends LiveReadLoop {
   }
 
   /** @param key `<namespace>/<name>` of the image */
-  look(key: string, { adoptable, version }: Wanted): Sighted | undefined {
+  look(key: string, { value, adoptable, version }: Wanted): Sighted | undefined {
     const seen = this.#seen.get(key)
-    if (seen === undefined || !isSame(seen.adoptable, adoptable)) return undefined
+    if (seen === undefined || seen.value !== value || !isSame(seen.adoptable, adoptable)) return undefined
     return { facts: seen.facts, isFresh: seen.version === version }
   }
 
@@ -142,16 +150,15 @@ export class ClaimUsers {
   }
 }
 
-/** Returns all that live reads find of an object that is to be adopted. Throws ApiError. */
-export async function readAdoptionFacts(
+/** Returns whether somebody checks who may have a disk adopted, by a live read. Throws ApiError. */
+export async function readAdoptionRule(
   client: KubeClient,
-  users: ClaimUsers,
-  place: { readonly namespace: string; readonly adoptable: Adoptable },
   signal: AbortSignal,
-): Promise<AdoptionFacts> {
-  const { namespace, adoptable } = place
-  const facts = await readWithoutUser(client, namespace, adoptable, signal)
-  return { ...facts, usedBy: await users.of(namespace, adoptable, signal) }
+): Promise<Pick<AdoptionFacts, 'fault' | 'checkedSince' | 'rule'>> {
+  const rule = await readAdmissionRule(client, RULE, signal)
+  return 'identity' in rule
+    ? { fault: undefined, checkedSince: rule.since, rule: shortHash([rule.identity]) }
+    : { fault: rule, checkedSince: undefined, rule: undefined }
 }
 
 /** Returns a live read that tells whether anything owns an object, or uses it. It throws ApiError. */
@@ -170,9 +177,8 @@ async function readWithoutUser(
   adoptable: Adoptable,
   signal: AbortSignal,
 ): Promise<AdoptionFacts> {
-  const rule = await readAdmissionRule(client, RULE, signal)
   return {
-    ...('identity' in rule ? { fault: undefined, checkedSince: rule.since } : { fault: rule, checkedSince: undefined }),
+    ...(await readAdoptionRule(client, signal)),
     ...(await readObjects(client, namespace, adoptable, signal)),
     usedBy: undefined,
   }

@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { ADOPTABLE_KINDS, type AdoptableKind } from '@open-terrain/constructs/operator'
-import type { ObjectMeta } from '../../kube/kube-object.ts'
+import { ADOPTABLE_KINDS, ADOPTION_POLICY, ADOPTION_RULE, type AdoptableKind } from '@open-terrain/constructs/operator'
+import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
+import type { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import type { AdoptedObject, AdoptionFacts } from './adoption-facts.ts'
 import { aClaim, aDataVolume, aSnapshot, CDI, SPEC } from './image-objects.fixtures.ts'
 import type { AdoptableView, ImageWorld } from './world.ts'
@@ -38,6 +39,7 @@ export function someFacts(kind: AdoptableKind, more: Partial<AdoptionFacts> = {}
   return {
     fault: undefined,
     checkedSince: Number.NEGATIVE_INFINITY,
+    rule: 'rule',
     object: anAdoptedObject(kind),
     claim: kind === 'DataVolume' ? anAdoptedObject('PersistentVolumeClaim', { owners: [owner] }) : undefined,
     usedBy: undefined,
@@ -76,4 +78,17 @@ export function adoptedArtifactIn({ image, adoptable }: ImageWorld): ImageWorld[
   const { artifact } = image.status
   const found = artifact?.kind === 'VolumeSnapshot' ? adoptable?.snapshot : adoptable?.claim
   return artifact?.adoptedUID !== undefined && found?.metadata.uid === artifact.adoptedUID ? found : undefined
+}
+
+/** Installs the rule that asks who may have a disk adopted. Its binding is a day younger: of 2 January 2026. */
+export function putAdoptionRule(client: ScriptedClient): void {
+  const binding = { policyName: ADOPTION_RULE, validationActions: ['Deny'] }
+  const objects = [
+    ['ValidatingAdmissionPolicy', '2026-01-01T00:00:00Z', ADOPTION_POLICY],
+    ['ValidatingAdmissionPolicyBinding', '2026-01-02T00:00:00Z', binding],
+  ] as const
+  for (const [kind, creationTimestamp, spec] of objects) {
+    const metadata = { name: ADOPTION_RULE, uid: kind, creationTimestamp }
+    client.put({ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata, spec } as KubeObject)
+  }
 }

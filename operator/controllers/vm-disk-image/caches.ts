@@ -48,6 +48,11 @@ function specified(
   return typeof name === 'string' ? name : undefined
 }
 
+/** Returns the value of the annotation that says what an image is to adopt; empty without it. */
+export function adoptionValue({ metadata }: ImageView): string {
+  return metadata.annotations?.[ANNOTATIONS.adopt] ?? ''
+}
+
 /** Returns what an image is to adopt, and what it has adopted. */
 export function adoptablesOf({ metadata, status: { adoption } }: ImageView): readonly Adoptable[] {
   const values = new Set([metadata.annotations?.[ANNOTATIONS.adopt], adoption?.object])

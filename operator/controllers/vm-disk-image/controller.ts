@@ -9,7 +9,7 @@ import { Refusals } from '../../runtime/refusals.ts'
 import { QueuePositions } from './admission/queue-positions.ts'
 import { LEDGER_NAME } from './admission/slot-ledger.ts'
 import { isSharedBy } from './adoption-reads.ts'
-import { IMAGE, siblingKey } from './caches.ts'
+import { adoptionValue, IMAGE, siblingKey } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
@@ -125,7 +125,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     for (const { kind, name } of plan.reads ?? []) contents.read(kind, siblingKey(image, name))
     const { adopts: adoptable } = plan
     const version = world.adoptable?.version ?? ''
-    adoptionReads.want(keyOf(image.metadata), adoptable && { adoptable, version })
+    adoptionReads.want(keyOf(image.metadata), adoptable && { value: adoptionValue(image), adoptable, version })
     return plan
   }
 

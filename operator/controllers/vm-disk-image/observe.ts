@@ -11,7 +11,7 @@ import { sumReferences } from '../../images/references.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../kube/resource-types.ts'
 import type { AdoptionReads } from './adoption-reads.ts'
-import { adoptablesOf, siblingKey } from './caches.ts'
+import { adoptablesOf, adoptionValue, siblingKey } from './caches.ts'
 import { resolveSpec } from './decide/target.ts'
 import type { ImageSources } from './image-sources.ts'
 import { lookUp } from './lookup.ts'
@@ -109,7 +109,7 @@ function adoptableOf(image: ImageView, { caches, adoptionReads }: Sources): Imag
     dataVolume,
     claim,
     snapshot,
-    sighted: adoptionReads?.look(keyOf(image.metadata), { adoptable, version }),
+    sighted: adoptionReads?.look(keyOf(image.metadata), { value: adoptionValue(image), adoptable, version }),
     otherAdopter: adopter?.metadata.name,
     version,
   }

@@ -30,7 +30,9 @@ export const ADMISSION = {
 } as const
 
 export const IMAGES = {
+  adoption: () => import('../../../operator/controllers/vm-disk-image/decide/adoption.ts'),
   controller: () => import('../../../operator/controllers/vm-disk-image/controller.ts'),
+  judgeAdoption: () => import('../../../operator/controllers/vm-disk-image/decide/judge-adoption.ts'),
   judge: () => import('../../../operator/controllers/vm-disk-image/decide/judge.ts'),
   throttle: () => import('../../../operator/controllers/vm-disk-image/decide/status-throttle.ts'),
   plan: () => import('../../../operator/controllers/vm-disk-image/decide/plan.ts'),

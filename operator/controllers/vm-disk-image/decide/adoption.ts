@@ -59,9 +59,8 @@ export function adoptionOf(
     return { status, ...snapshotted(before, world, told) }
   const adoptable = parseAdoptable(value)
   if (before === undefined && isDropped(told)) return droppedRecord(adoptable, status)
-  const record = before?.object === value ? before : newRecord(value, target, { world, isFirst: before === undefined })
-  // Without a record, nothing tells a first look from a later one: none is written before there is a verdict.
-  const recorded = before === undefined ? status : { ...status, adoption: record }
+  const record = before?.object === value ? before : newRecord(value, target, world, before)
+  const recorded = recordedIn(status, record, world)
   if (adoptable !== undefined && isHeld(record, adoptable, world))
     return { status: recorded, adoption: { state: 'adopted', adoptable }, adopted: told ?? adoptedBefore(adoptable) }
   return judged({ world, target, status: recorded, record }, adoptable)
@@ -85,16 +84,32 @@ function isMadeOtherwise(
 /** How much later than the rule an image has to be: API servers take a moment to know a new rule. */
 const RULE_KNOWN_AFTER_MS = 5_000
 
-/** Who creates an image with the annotation is checked then: one that is older than the rule may have been annotated before it. */
+/**
+ * Who creates an image with the annotation is checked then: one that is older than the rule may have been annotated before it. Who sets another value is checked
+ * then, if the rule is still the one that was there when the value before was judged: otherwise it may have been away meanwhile.
+ */
 function newRecord(
   object: string,
   { revision }: Target,
-  { world: { image, adoptable }, isFirst }: { readonly world: ImageWorld; readonly isFirst: boolean },
+  { image, adoptable }: ImageWorld,
+  before: Record | undefined,
 ): Record {
-  const since = adoptable?.sighted?.facts.checkedSince
+  const { checkedSince: since, rule } = adoptable?.sighted?.facts ?? {}
   const createdAt = fromTime(image.metadata.creationTimestamp) ?? 0
-  const isOlder = isFirst && since !== undefined && createdAt < since + RULE_KNOWN_AFTER_MS
-  return { object, revision, ...(isOlder && { unchecked: true as const }) }
+  const mayPrecede = before === undefined ? createdAt < (since ?? 0) + RULE_KNOWN_AFTER_MS : before.rule !== rule
+  const isUnchecked = since !== undefined && mayPrecede
+  return { object, revision, ...(isUnchecked && { unchecked: true as const }) }
+}
+
+/**
+ * Without a record, nothing tells a first look from a later one: none is written before there is a verdict. The record of another value tells whether the rule
+ * may have been away since: it is replaced when something was read.
+ */
+function recordedIn(status: VMDiskImageStatus, record: Record, { adoptable }: ImageWorld): VMDiskImageStatus {
+  const { adoption: before } = status
+  const isRead = adoptable?.sighted !== undefined || parseAdoptable(record.object) === undefined
+  const isKept = before === undefined || (before.object !== record.object && !isRead)
+  return isKept ? status : { ...status, adoption: record }
 }
 
 /** Reports whether the record is lost that is written with this condition: an earlier CRD drops it. */
@@ -158,7 +173,9 @@ interface Case {
 
 function judged({ world, target, status, record }: Case, adoptable: Adoptable | undefined): Adopting {
   const verdict = verdictOn(adoptable, { world, target, status, record })
-  const { uid: _uid, storageClass: _class, ...plain } = record
+  const { rule = record.rule } = world.adoptable?.sighted?.facts ?? {}
+  const { uid: _uid, storageClass: _class, rule: _rule, ...rest } = record
+  const plain = { ...rest, ...(rule !== undefined && { rule }) }
   const isFirst = status.adoption === undefined
   const looking = (one: Adoptable) => {
     const message = `looking at ${adoptableTitle(one)}, which annotation ${ANNOTATIONS.adopt} names`

@@ -267,6 +267,41 @@ describe('adopting', () => {
     expect([walk.stand, walk.status.adoption?.unchecked]).toEqual(['Snapshotting/Snapshotting', undefined])
   })
 
+  const elsewhere = { object: undefined, claim: undefined }
+  const sightedWith = (facts: Partial<AdoptionFacts>) => ({ facts: someFacts('DataVolume', facts), isFresh: true })
+  const setTo = (walk: ImageWalk, value: string, sighted: AdoptableView['sighted']) =>
+    walk
+      .set({ adoptable: anAdoptable('DataVolume', { sighted }) })
+      .annotate({ [ANNOTATIONS.adopt]: value })
+      .settle()
+
+  it.each([
+    ['dv/kali-1.0', 'rule', 'Snapshotting/Snapshotting'],
+    ['dv/kali-1.0', 'another', 'Queued/AdoptionUnchecked'],
+    ['dv/other', 'another', 'Queued/AdoptionUnchecked'],
+  ])('takes nothing that was annotated anew, as %s, while the rule may have been away (%s)', (value, rule, stand) => {
+    const walk = walkOf({ facts: elsewhere }).settle()
+    expect(walk.stand).toBe('Queued/AdoptionMissing')
+    // Nothing is recorded of the new value before it was read after it.
+    setTo(walk, value, undefined)
+    expect(walk.status.adoption?.object).toBe('datavolume/kali-1.0')
+    setTo(walk, value, sightedWith({ rule }))
+    expect(walk.stand).toBe(stand)
+    if (rule === 'rule') return
+    setTo(walk, 'datavolumes/kali-1.0', sightedWith({ rule }))
+    expect([walk.stand, walk.status.adoption?.unchecked]).toEqual(['Snapshotting/Snapshotting', undefined])
+  })
+
+  it('records the rule that it sees later, so that the other spelling is checked', () => {
+    const fault = { why: 'it is not there', isWrong: true } as const
+    const walk = walkOf({ facts: { fault, checkedSince: undefined, rule: undefined } }).settle()
+    expect(walk.status.adoption?.rule).toBeUndefined()
+    walk.set({ adoptable: anAdoptable('DataVolume', { sighted: sightedWith({}) }) }).settle()
+    expect(walk.status.adoption).toMatchObject({ unchecked: true, rule: 'rule' })
+    setTo(walk, 'dv/kali-1.0', sightedWith({}))
+    expect([walk.stand, walk.status.adoption?.unchecked]).toEqual(['Snapshotting/Snapshotting', undefined])
+  })
+
   it('keeps what it has told when its snapshot is there, and the adopted claim goes', () => {
     const walk = walkOf().settle().snapshotReady()
     const told = adoptedOf(walk)
