@@ -38,7 +38,7 @@ describe('Workspace', () => {
 
   it('is in no namespace, whatever that of its chart', () => {
     const chart = new Chart(new App(), 'team', { namespace: 'team-a' })
-    new Workspace(chart, 'Lab', { metadata, networks })
+    Warnings.of(new Workspace(chart, 'Lab', { metadata, networks })).acknowledge('NetworkUnused')
     expect(Testing.synth(chart)).toMatchObject([{ metadata: { name: 'lab' } }])
     expect(Testing.synth(chart)[0].metadata.namespace).toBeUndefined()
   })
