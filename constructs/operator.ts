@@ -209,6 +209,7 @@ export {
   type WorkspaceSnapshotStatus,
   workspaceSnapshot,
 } from './api/workspace-snapshot.ts'
+export { addKindWords } from './authoring/kind-words.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,

@@ -1,10 +1,12 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
+import { keepInside, type PartInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
 import { TakenNames } from './made-at.ts'
+import { wordsOfMember } from './member-words.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
@@ -90,6 +92,8 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
     super(scope, 'containerClusters', name)
     this.#props = props
     requireOwn(this, 'member', ...(props.dependsOn ?? []))
+    const inside: PartInside = { toSpec: () => wordsOfMember(this).patched(this.#toSpec()) }
+    keepInside(this, inside)
     joinLab(this, 'containerClusters', new.target)
   }
 
@@ -119,18 +123,17 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
     requireOwn(this, 'Secret', ...Object.values(env), ...Object.values(files))
   }
 
-  /** Returns the containers as the spec has them. */
-  toSpec(): WorkspaceContainerClusterProps {
+  #toSpec(): object {
     const { dependsOn, ...rest } = this.#props
-    const interfaces = this.connections()
-    return this.patched({
+    const interfaces = wordsOfMember(this).interfaces()
+    return {
       name: this.memberName,
       ...rest,
       ...(dependsOn && { dependsOn: dependsOn.map(({ memberName }) => memberName) }),
       ...(interfaces.length > 0 && { interfaces }),
       ...(this.#initContainers.length > 0 && { initContainers: this.#initContainers }),
       containers: this.#containers,
-    } as WorkspaceContainerClusterProps)
+    }
   }
 }
 

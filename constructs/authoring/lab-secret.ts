@@ -1,4 +1,5 @@
 import { Construct } from 'constructs'
+import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 import type { WorkspaceSecretProps } from './spec-props.ts'
 
@@ -50,6 +51,8 @@ export class LabSecret extends Construct {
     super(scope, idOfPart(scope, 'secrets', secretName, new.target))
     this.secretName = secretName
     this.#props = props
+    const inside: PartInside = { toSpec: () => this.#toSpec() }
+    keepInside(this, inside)
     joinLab(this, 'secrets', new.target)
   }
 
@@ -71,8 +74,7 @@ export class LabSecret extends Construct {
     return takenFrom(this, { secretName: this.secretName, key })
   }
 
-  /** Returns the Secret as the spec has it. */
-  toSpec(): WorkspaceSecretProps {
+  #toSpec(): WorkspaceSecretProps {
     const { from } = this.#props
     const generate = this.#generated()
     return { name: this.secretName, ...(generate && { generate }), ...(from && { from: { ...from } }) }

@@ -1,4 +1,5 @@
 import { Construct, type IConstruct } from 'constructs'
+import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, requireLab, requireOwn } from './lab-part.ts'
 import type { WorkspaceServicePortProps, WorkspaceServiceProps } from './spec-props.ts'
 
@@ -38,11 +39,12 @@ export class LabService extends Construct {
     this.serviceName = serviceName
     this.hostName = `${serviceName}.${lab.name}.svc`
     this.#props = props
+    const inside: PartInside = { toSpec: () => this.#toSpec() }
+    keepInside(this, inside)
     joinLab(this, 'services', new.target)
   }
 
-  /** Returns the Service as the spec has it. */
-  toSpec(): WorkspaceServiceProps {
+  #toSpec(): WorkspaceServiceProps {
     const { member, ports, type } = this.#props
     const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
     return { name: this.serviceName, member: member.memberName, ports: given, ...(type !== undefined && { type }) }

@@ -1,9 +1,11 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
+import { keepInside, type VmInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
+import { wordsOfMember } from './member-words.ts'
 import { noteChange } from './node-problems.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
@@ -138,6 +140,14 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
         throw new Error(
           `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
         )
+    const inside: VmInside = {
+      isPatched: () => wordsOfMember(this).isPatched,
+      imageTemplate: () => templateIn(props),
+      imageTexts: () => imageTextsIn(props),
+      imagesOfApp: () => imagesOfAppIn(props),
+      toSpec: () => wordsOfMember(this).patched(this.#toSpec()),
+    }
+    keepInside(this, inside)
     joinLab(this, 'vms', new.target)
   }
 
@@ -145,38 +155,16 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   connectToPodNetwork(options: Omit<VmInterfaceOptions, 'addressing'> = {}): this {
     if (this.#isOnPodNetwork) throw new Error(`${this.node.path}: is on the pod network already`)
     this.#isOnPodNetwork = true
-    this.addInterface('pod', options)
+    wordsOfMember(this).connections.push({ networkName: 'pod', network: undefined, prefixes: [], words: options })
     return this
   }
 
-  /** Returns what it says of its image; undefined if nothing. */
-  imageTemplate(): { readonly image: string; readonly settings: object } | undefined {
-    const { image, vmDiskImageTemplate: settings } = this.#props
-    return settings === undefined ? undefined : { image: nameOfImage(image), settings }
-  }
-
-  /** Returns the images that it names by a text. A reference is a word for an image that somebody makes. */
-  imageTexts(): readonly string[] {
-    const { image, vmDiskImageTemplate, disks = [] } = this.#props
-    const root = vmDiskImageTemplate === undefined ? [image] : []
-    return [...root, ...disks.map((disk) => disk.image)].filter((one) => typeof one === 'string')
-  }
-
-  /** Returns the images that it names by an object that makes them. */
-  imagesOfApp(): readonly ImageOfApp[] {
-    const { image, disks = [] } = this.#props
-    return [image, ...disks.map((disk) => disk.image)].filter(
-      (one): one is ImageOfApp => typeof one === 'object' && 'imageNamespace' in one,
-    )
-  }
-
-  /** Returns the machine as the spec has it. */
-  toSpec(): WorkspaceVmProps {
+  #toSpec(): object {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
-    const interfaces = this.connections()
+    const interfaces = wordsOfMember(this).interfaces()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
     const roles = { ...(build && { build: [...build] }), ...(deploy && { deploy: [...deploy] }) }
-    return this.patched({
+    return {
       name: this.memberName,
       backingVMDiskImage: nameOfImage(image),
       ...(Object.keys(resources).length > 0 && { resources }),
@@ -188,8 +176,23 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
-    } as WorkspaceVmProps)
+    }
   }
+}
+
+function templateIn({ image, vmDiskImageTemplate: settings }: LabVmProps) {
+  return settings === undefined ? undefined : { image: nameOfImage(image), settings }
+}
+
+function imageTextsIn({ image, vmDiskImageTemplate, disks = [] }: LabVmProps): readonly string[] {
+  const root = vmDiskImageTemplate === undefined ? [image] : []
+  return [...root, ...disks.map((disk) => disk.image)].filter((one) => typeof one === 'string')
+}
+
+function imagesOfAppIn({ image, disks = [] }: LabVmProps): readonly ImageOfApp[] {
+  return [image, ...disks.map((disk) => disk.image)].filter(
+    (one): one is ImageOfApp => typeof one === 'object' && 'imageNamespace' in one,
+  )
 }
 
 function nameOfImage(image: LabImage): string {

@@ -551,7 +551,7 @@ describe('all that is wrong with a lab is told at once', () => {
     }))
   const linesOf = (props: object) => {
     const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', props as never)
-    return lab.problems().flatMap((one) => one.split('\n  ').slice(1))
+    return lab.node.validate().flatMap((one) => one.split('\n  ').slice(1))
   }
   const networks = [{ name: 'n', cidr: '10.0.0.0/24' }]
 
@@ -657,7 +657,7 @@ describe('a part of a lab', () => {
 
   it('may have fields without a value, whatever they are called', () => {
     const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', { later: undefined } as never)
-    expect(lab.problems()).toEqual([])
+    expect(lab.node.validate()).toEqual([])
   })
 
   it('may have a role whose variables all have defaults', () => {
