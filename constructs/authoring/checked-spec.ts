@@ -8,6 +8,7 @@ import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { appProblemsOf, appWarningsOf } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
+import { itemNames, placeOfItem, sentenceOfText } from './item-names.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
 import { kindWordsOf } from './kind-words.ts'
 import { freeId, notePlace } from './made-at.ts'
@@ -155,7 +156,8 @@ function checkOf(object: AuthoredObject): CheckedProps {
 function fieldProblems(object: AuthoredObject, written: unknown, parsed: Parsed<object>): readonly string[] {
   const schema = writtenIn(object).authored.resource.spec as z.core.$ZodType
   const words = kindWordsOf(object)
-  const { placeOf = (field) => field, sentenceOf = (_field, message) => message } = words
+  const { placeOf = placeOfItem, sentenceOf = (_field: string, message: string) => message } = words
+  const at = (path: string) => placeOf(path, itemNames(written, path))
   // A spec with the right types can be checked as a whole, even if it breaks rules: the author gets all problems at once.
   const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(schema, written)
   const outputs = outputsIn(written, 'spec')
@@ -165,8 +167,8 @@ function fieldProblems(object: AuthoredObject, written: unknown, parsed: Parsed<
   const fields = [...outputs.map((path) => ({ path, message: OUTPUT })), ...wrong.filter(isOther)]
   const unknown = unknownFields(schema, written, 'spec').filter(isOther)
   return [
-    ...fields.map(({ path, message }) => `${placeOf(path)}: ${sentenceOf(path, message)}`),
-    ...unknown.map(({ path, field }) => `${placeOf(path)} has no field ${field}; remove it or correct its spelling`),
+    ...fields.map((one) => `${at(one.path)}: ${sentenceOf(one.path, sentenceOfText(written, one))}`),
+    ...unknown.map(({ path, field }) => `${at(path)} has no field ${field}; remove it or correct its spelling`),
   ]
 }
 

@@ -14,8 +14,11 @@ export interface KindWords {
   readonly specWarnings?: (spec: unknown) => readonly AuthorWarning[]
   /** What it says that images are. */
   readonly authoredImages?: () => readonly AuthoredImage[]
-  /** Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs. */
-  readonly placeOf?: (field: string) => string
+  /**
+   * Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs.
+   * @param names of the items that it is in, outermost first, such as machine kali
+   */
+  readonly placeOf?: (field: string, names: readonly string[]) => string
   /** Returns what is wrong with a field, for a reader who knows the constructs. @param field its place, such as spec.vms[3].cpu */
   readonly sentenceOf?: (field: string, message: string) => string
   /** Returns what is wrong with the metadata, for a reader who did not write all of them. */

@@ -1,5 +1,7 @@
-import { Construct } from 'constructs'
+import { Construct, type IConstruct } from 'constructs'
 import { type IpPrefix, ipText, parseIp } from '../api/ip-address.ts'
+import { withValue } from '../api/message-value.ts'
+import { hasFields, itemsOf, requireProps } from './given-values.ts'
 import { insideOf, keepInside, type NetworkInside } from './inside.ts'
 import { idOfPart, joinLab, requireOwn } from './lab-part.ts'
 import { NetworkAddresses } from './network-addresses.ts'
@@ -100,13 +102,19 @@ export class LabNetwork extends Construct {
   constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
     super(scope, idOfPart(scope, 'networks', networkName, new.target))
     this.networkName = networkName
+    requireProps(this, props, "{ cidr: '10.10.0.0/24' }")
     this.#props = props
-    this.#addresses = new NetworkAddresses(this, props.cidrs ?? (props.cidr === undefined ? [] : [props.cidr]))
+    this.#addresses = new NetworkAddresses(this, props.cidrs === undefined ? [props.cidr] : itemsOf(props.cidrs))
     this.#gateway = props.gateway
-    this.#routes = [...(props.routes ?? [])]
-    this.#nameservers = [...(props.nameservers ?? [])]
+    this.#routes = [...listOf(this, 'routes', props.routes)]
+    this.#nameservers = [...listOf(this, 'nameservers', props.nameservers)]
+    for (const route of this.#routes) requireDestination(this, route)
     requireOwn(this, 'network', ...this.#routes.map(({ to }) => to))
-    this.#requireHosts(props.gateway, ...this.#routes.map(({ via }) => via), ...this.#nameservers)
+    this.#requireHosts(
+      ...(props.gateway === undefined ? [] : [props.gateway]),
+      ...this.#routes.map(({ via }) => via),
+      ...this.#nameservers,
+    )
     const inside: NetworkInside = {
       addresses: this.#addresses,
       isAttached: props.attach !== undefined,
@@ -130,6 +138,7 @@ export class LabNetwork extends Construct {
    * @throws Error if via is a number, and the network has no host of that number
    */
   addRoute(to: string | AnyLabNetwork, via: Hop): void {
+    requireDestination(this, { to, via })
     requireOwn(this, 'network', to)
     this.#requireHosts(via)
     this.#routes.push({ to, via })
@@ -169,7 +178,7 @@ export class LabNetwork extends Construct {
       name: this.networkName,
       ...(attach !== undefined && { attach }),
       ...(cidr !== undefined && { cidr }),
-      ...(cidrs !== undefined && { cidrs: [...cidrs] }),
+      ...(cidrs !== undefined && { cidrs }),
       ...(gateway !== undefined && { rangeGateway: gateway }),
       ...(routes.length > 0 && { routes }),
       ...(mtu !== undefined && { mtu }),
@@ -178,8 +187,15 @@ export class LabNetwork extends Construct {
   }
 
   /** A host number can be checked here. A member may be connected later, so that it is checked with everything else, when the app is rendered. */
-  #requireHosts(...hops: readonly (Hop | undefined)[]): void {
+  #requireHosts(...hops: readonly Hop[]): void {
     for (const hop of hops) {
+      if (!isHop(hop))
+        throw new Error(
+          withValue(
+            `${this.node.path}: a gateway, next hop or name server must be a member, a number, an address or outside(...)`,
+            hop,
+          ),
+        )
       requireOwn(this, 'member', hop)
       const host = typeof hop === 'object' && 'outside' in hop ? hop.outside : hop
       if (typeof host === 'number') this.#addresses.prefixesOf(host)
@@ -254,6 +270,24 @@ export class LabNetwork extends Construct {
   #textsOf(host: number): readonly string[] {
     return this.#addresses.prefixesOf(host).map((prefix) => ipText(prefix))
   }
+}
+
+function isHop(hop: unknown): boolean {
+  const named = hasFields(hop) && 'outside' in hop ? hop.outside : hop
+  return ['string', 'number'].includes(typeof named) || (hasFields(hop) && 'addressesOn' in hop)
+}
+
+/** @throws Error if a route leads nowhere */
+function requireDestination({ node }: IConstruct, route: LabRoute): void {
+  const to: unknown = hasFields(route) ? route.to : undefined
+  if (typeof to !== 'string' && !(hasFields(to) && 'networkName' in to && 'cidrs' in to))
+    throw new Error(`${node.path}: a route must have to, a network or a text such as 172.26.0.0/15, and via`)
+}
+
+/** @throws Error if it is no list */
+function listOf<Item>({ node }: IConstruct, field: string, given: readonly Item[] | undefined): readonly Item[] {
+  if (given !== undefined && !Array.isArray(given)) throw new Error(`${node.path}: ${field} must be a list`)
+  return itemsOf(given)
 }
 
 function isTakenIn(all: readonly AnyLabNetwork[], address: string): boolean {

@@ -1,4 +1,5 @@
 import { Construct, type IConstruct } from 'constructs'
+import { requireProps } from './given-values.ts'
 import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, requireLab, requireOwn } from './lab-part.ts'
 import type { WorkspaceServicePortProps, WorkspaceServiceProps } from './spec-props.ts'
@@ -34,7 +35,8 @@ export class LabService extends Construct {
 
   constructor(scope: Construct, serviceName: string, props: LabServiceProps) {
     super(scope, idOfPart(scope, 'services', serviceName, new.target))
-    requireOwn(this, 'member', props?.member)
+    requireProps(this, props, '{ member: web, ports: [80] }')
+    requireOwn(this, 'member', props.member)
     const lab = requireLab(this) as IConstruct & { readonly name: string }
     this.serviceName = serviceName
     this.hostName = `${serviceName}.${lab.name}.svc`
@@ -44,9 +46,9 @@ export class LabService extends Construct {
     joinLab(this, 'services', new.target)
   }
 
-  #toSpec(): WorkspaceServiceProps {
+  #toSpec(): object {
     const { member, ports, type } = this.#props
-    const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
-    return { name: this.serviceName, member: member.memberName, ports: given, ...(type !== undefined && { type }) }
+    const given = Array.isArray(ports) ? ports.map((port) => (typeof port === 'number' ? { port } : port)) : ports
+    return { name: this.serviceName, member: member?.memberName, ports: given, ...(type !== undefined && { type }) }
   }
 }

@@ -1,5 +1,6 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
+import { requireProps } from './given-values.ts'
 import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 import { quantityOf } from './plain-values.ts'
@@ -50,6 +51,7 @@ export class LabVolume extends Construct {
   constructor(scope: Construct, volumeName: string, props: LabVolumeProps) {
     super(scope, idOfPart(scope, 'volumes', volumeName, new.target))
     this.volumeName = volumeName
+    requireProps(this, props, "{ size: '1Gi' }")
     this.#props = props
     const inside: PartInside = { toSpec: () => this.#toSpec() }
     keepInside(this, inside)

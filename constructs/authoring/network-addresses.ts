@@ -28,10 +28,10 @@ export class NetworkAddresses {
   readonly #outside = new Set<string>()
 
   /** @param written cidrs as they were given. What is none is a problem of the whole Workspace, found with all others */
-  constructor(network: IConstruct, written: readonly string[]) {
+  constructor(network: IConstruct, written: readonly unknown[]) {
     this.#network = network
-    this.#written = written
-    this.#prefixes = written.flatMap((one) => parseCidr(one) ?? [])
+    this.#written = written.filter((one) => typeof one === 'string')
+    this.#prefixes = this.#written.flatMap((one) => parseCidr(one) ?? [])
   }
 
   /**

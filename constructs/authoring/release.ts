@@ -95,6 +95,7 @@ export class Release<const Name extends string = string> extends DataSync {
   #placeOf(field: string): string {
     const [vm, index = ''] = /^spec\.vms\[([0-9]+)\]/.exec(field) ?? []
     const key = this.#keys[Number(index)]
+    if (field === 'spec.vms') return 'images'
     return vm === undefined || key === undefined ? field : `images.${key}${field.slice(vm.length)}`
   }
 

@@ -7,6 +7,7 @@ import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
 import { insideOf, type NetworkInside, type PartInside, type VmInside } from './inside.ts'
+import { placeOfItem } from './item-names.ts'
 import { addKindWords } from './kind-words.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
@@ -83,7 +84,7 @@ export class Workspace extends AuthoredObject {
       specProblems: (spec) => labProblems(spec as WorkspaceSpec),
       specWarnings: (spec) => this.#warnings(spec as WorkspaceSpec),
       authoredImages: () => this.#images(),
-      placeOf: (field) => this.#placeOf(field),
+      placeOf: (field, names) => this.#placeOf(field, names),
       sentenceOf: (field, message) => this.#sentenceOf(field, message),
     })
   }
@@ -214,10 +215,11 @@ export class Workspace extends AuthoredObject {
   }
 
   /** A problem of a part that was added names its construct, too. */
-  #placeOf(field: string): string {
+  #placeOf(field: string, names: readonly string[]): string {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))
-    return part === undefined ? field : `${part.node.path}: ${placeInWordsOf(part, field)}`
+    if (part === undefined) return placeOfItem(field, names)
+    return placeOfItem(placeInWordsOf(part, field), [part.node.path, ...names.slice(1)])
   }
 
   /** A problem of a part that was added is told in the words that added it. */
