@@ -3,11 +3,9 @@
  * promised: a break of it is a new major version, and `crds-gen/generated/constructs.api.md` shows it. Platform teams find more in `@open-terrain/constructs/platform`.
  */
 export { GROUP, VERSION } from './api/group.ts'
-export type { IpAddress, IpPrefix } from './api/ip-address.ts'
 export { ANNOTATIONS, LABELS } from './api/labels.ts'
-export type { Parsed, SpecProblem } from './api/spec-problem.ts'
 export type { AuthorWarning } from './authoring/author-warning.ts'
-export type { AuthoredKind, AuthoredObject } from './authoring/checked-spec.ts'
+export type { AuthoredObject } from './authoring/checked-spec.ts'
 export { DataSync, type DataSyncProps } from './authoring/data-sync.ts'
 export {
   type LabContainerProps,
@@ -50,7 +48,6 @@ export {
 } from './authoring/lab-vm.ts'
 export { type LabMount, LabVolume, type LabVolumeProps, type MountOptions } from './authoring/lab-volume.ts'
 export type { SpecPatch } from './authoring/merge-patch.ts'
-export type { AuthoredImage, AuthoredNode } from './authoring/node-problems.ts'
 export { type LabImageTemplate, Release, type ReleaseProps } from './authoring/release.ts'
 export type * from './authoring/spec-props.ts'
 export { VirtualMachine, type VirtualMachineProps } from './authoring/virtual-machine.ts'

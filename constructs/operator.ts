@@ -215,6 +215,7 @@ export {
   type WorkspaceSnapshotStatus,
   workspaceSnapshot,
 } from './api/workspace-snapshot.ts'
+export { addKindWords } from './authoring/kind-words.ts'
 export {
   CloneDataVolume,
   type CloneDataVolumeObject,

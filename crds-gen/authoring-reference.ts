@@ -9,8 +9,8 @@ const ELSEWHERE = /^constructs\/(api|children|platform|schema)\//
 /** What authors begin with. All others follow by name. */
 const FIRST = ['Workspace', 'Release']
 const TYPE_MAX = 80
-/** What the package says to itself. */
-const INTERNAL = ['imageTemplate', 'imageTexts', 'occupy', 'toJson', 'toSpec']
+/** What the package says to itself, or to cdk8s. */
+const INTERNAL = ['toJson']
 
 type Kind = 'Classes' | 'Functions' | 'Interfaces' | 'Types' | 'Values'
 const KINDS: readonly Kind[] = ['Classes', 'Functions', 'Interfaces', 'Types', 'Values']

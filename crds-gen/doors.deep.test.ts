@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -27,6 +27,8 @@ let files: readonly string[] = []
 let reports: ReadonlyMap<string, string> = new Map()
 let exported: readonly (readonly [door: string, names: readonly string[]])[] = []
 let fields: readonly DocumentedField[] = []
+/** What the classes of authors declare beside their constructors. */
+let members: readonly (readonly [path: string, name: string])[] = []
 
 beforeAll(() => {
   withDeclarations((folder) => {
@@ -43,6 +45,7 @@ beforeAll(() => {
     })
     exported = entries.map((entry, at) => [entry, (symbols[at] ?? []).map(({ name }) => name)])
     fields = symbols.flat().flatMap((symbol) => fieldsOf(symbol, checker, folder))
+    members = (symbols[0] ?? []).flatMap((symbol) => membersOf(symbol, checker, folder))
     reports = apiReports(folder)
   })
 }, 300_000)
@@ -61,6 +64,39 @@ function fieldsOf(symbol: ts.Symbol, checker: ts.TypeChecker, folder: string): D
       { path: `${own.name}.${field.name}`, isOptional: (field.flags & ts.SymbolFlags.Optional) !== 0, kinds, comment },
     ]
   })
+}
+
+function membersOf(symbol: ts.Symbol, checker: ts.TypeChecker, folder: string): [path: string, name: string][] {
+  const own = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+  if (!(own.flags & ts.SymbolFlags.Class)) return []
+  const all = [
+    ...checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(own)),
+    ...checker.getPropertiesOfType(checker.getTypeOfSymbol(own)),
+  ]
+  const isOurs = ({ declarations = [] }: ts.Symbol) =>
+    declarations.some((one) => one.getSourceFile().fileName.startsWith(folder) && !isInternal(one))
+  const isOffered = (one: ts.Symbol) => isOurs(one) && !one.declarations?.some(isPrivate)
+  return all.filter(isOffered).map(({ name }) => [`${own.name}.${name}`, name])
+}
+
+function isPrivate(declaration: ts.Declaration): boolean {
+  const name = ts.getNameOfDeclaration(declaration)
+  return name !== undefined && ts.isPrivateIdentifier(name)
+}
+
+/** cdk8s calls it. */
+function isInternal(declaration: ts.Declaration): boolean {
+  return ts.isMethodDeclaration(declaration) && declaration.name.getText() === 'toJson'
+}
+
+/** What authors read: pages, and programs. */
+function authorsText(): string {
+  const root = join(import.meta.dirname, '..')
+  const files = ['docs/authoring/*.md', 'docs/constructs.md', 'docs/pulumi.md', 'examples/*.ts', 'examples/*/*.ts']
+  const read = files
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .map((file) => readFileSync(join(root, file)))
+  return read.join('\n')
 }
 
 function kindOf({ flags }: ts.Type): 'text' | 'number' | 'other' {
@@ -92,6 +128,14 @@ describe('the promised doors', () => {
     const seen = Map.groupBy(names, (name) => name.toLowerCase())
     expect(names.length).toBeGreaterThan(40)
     expect([...seen.values()].filter((alike) => alike.length > 1)).toEqual([])
+  })
+})
+
+describe('a class of authors', () => {
+  it('declares nothing that no page and no example has a use for: editors offer all of it', () => {
+    const text = authorsText()
+    expect(members.length).toBeGreaterThan(40)
+    expect(members.filter(([, name]) => !new RegExp(`\\b${name}\\b`).test(text)).map(([path]) => path)).toEqual([])
   })
 })
 

@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dashboardJson, manifestYaml } from '@open-terrain/constructs/infra'
 import { parseWorkspaceSpec, RESOURCES } from '@open-terrain/constructs/operator'
-import {
-  dashboardJson,
-  type Manifest,
-  manifestYaml,
-  renderCrds,
-  renderMonitoring,
-} from '@open-terrain/constructs/platform'
+import { type Manifest, renderCrds, renderMonitoring } from '@open-terrain/constructs/platform'
 import { parse, stringify } from 'yaml'
 import { pictureOf } from '../cli/picture/lab-picture.ts'
 import { svgOf } from '../cli/picture/svg-picture.ts'

@@ -1,4 +1,5 @@
-import { manifestYaml, NOT_PRUNED, OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/platform'
+import { manifestYaml, NOT_PRUNED } from '@open-terrain/constructs/infra'
+import { OPERATOR_NAMESPACE, POLICY_NAME } from '@open-terrain/constructs/platform'
 import { parseAllDocuments, stringify } from 'yaml'
 import about from './package.json' with { type: 'json' }
 

@@ -1,22 +1,24 @@
 import { render, VMDiskImage, type VMDiskImageProps } from '@open-terrain/constructs'
 import {
-  ADMISSION_ACTIONS,
-  ALERTS,
   type InstallationProblem,
   isPrometheusDuration,
   isUrlAllowed,
   namespaceProblems,
   networkPolicyProblems,
-  OPERATOR_NAMESPACE,
-  POLICY_DEFAULTS,
-  POLICY_KEYS,
-  type PolicyValues,
   parseCidr,
-  parsePolicy,
   parseQuantity,
   policyData,
   resourceProblems,
   variableProblems,
+} from '@open-terrain/constructs/infra'
+import {
+  ADMISSION_ACTIONS,
+  ALERTS,
+  OPERATOR_NAMESPACE,
+  POLICY_DEFAULTS,
+  POLICY_KEYS,
+  type PolicyValues,
+  parsePolicy,
 } from '@open-terrain/constructs/platform'
 import { z } from 'zod'
 import { imageProblem } from './image-reference.ts'

@@ -1,9 +1,8 @@
+import { manifestYaml, NOT_PRUNED } from '@open-terrain/constructs/infra'
 import {
   type Installation,
   type InstallationPart,
   manifestsOwner,
-  manifestYaml,
-  NOT_PRUNED,
   renderInstallation,
 } from '@open-terrain/constructs/platform'
 import { installationProps, PROJECT, parseConfig } from './config.ts'

@@ -1,4 +1,5 @@
 import { GROUP, VERSION } from '@open-terrain/constructs'
+import { RETAIN_ANNOTATION } from '@open-terrain/constructs/infra'
 import {
   INSTALLATION_PARTS,
   type Installation,
@@ -6,7 +7,6 @@ import {
   type InstallationProps,
   type Manifest,
   POLICY_NAME,
-  RETAIN_ANNOTATION,
   renderInstallation,
 } from '@open-terrain/constructs/platform'
 import {

@@ -1,4 +1,5 @@
-import { type Manifest, parseDuration } from '@open-terrain/constructs/platform'
+import { parseDuration } from '@open-terrain/constructs/infra'
+import type { Manifest } from '@open-terrain/constructs/platform'
 import {
   all,
   ComponentResource,

@@ -1,5 +1,6 @@
 import { GROUP } from '@open-terrain/constructs'
-import { API_KINDS, type Manifest } from '@open-terrain/constructs/platform'
+import { API_KINDS } from '@open-terrain/constructs/infra'
+import type { Manifest } from '@open-terrain/constructs/platform'
 
 interface Condition {
   readonly type: string

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { formatDuration, type Manifest } from '@open-terrain/constructs/platform'
+import { formatDuration } from '@open-terrain/constructs/infra'
+import type { Manifest } from '@open-terrain/constructs/platform'
 import { RunError } from '@pulumi/pulumi'
 import type { ObjectReader } from './object-reader.ts'
 import { type Outcome, outcomeOf, type StoredObject, titleOf } from './settled.ts'

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { variableProblems } from '@open-terrain/constructs/platform'
+import { variableProblems } from '@open-terrain/constructs/infra'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 

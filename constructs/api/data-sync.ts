@@ -63,12 +63,18 @@ type SpecFields = z.output<typeof specFields>
 
 const spec = cel(
   specFields,
-  ...sourceRules.map(({ rule, message, holds }) => ({
+  ...sourceRules.map(({ rule, message, field, holds }) => ({
     rule: `self.vms.all(vm, has(vm.sourceType) || (${rule('vm', "(has(self.sourceType) ? self.sourceType : '')")}))`,
     message: `${message}: spec.sourceType applies to vms without their own sourceType`,
     field: 'vms',
     holds: ({ vms, sourceType }: SpecFields) =>
       vms.every((one) => one.sourceType !== undefined || holds(one, sourceType)),
+    finds: ({ vms, sourceType }: SpecFields) =>
+      vms.flatMap((one, at) =>
+        one.sourceType !== undefined || holds(one, sourceType)
+          ? []
+          : [{ path: ['vms', at, field], message: `${message}: give it its own sourceType, or another ${field}` }],
+      ),
   })),
 ).describe('Which images a workspace needs, and where they come from.')
 

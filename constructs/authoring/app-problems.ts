@@ -8,7 +8,7 @@ import { workspace } from '../api/workspace.ts'
 import { differingSettings } from '../children/workspace-lab-warnings.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { nearestTo } from './nearest-name.ts'
-import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn } from './node-problems.ts'
+import { type AuthoredImage, type AuthoredNode, authoredIn, changesIn, insideAuthored } from './node-problems.ts'
 
 const IMAGE_MAKERS: readonly string[] = [dataSync.kind, vmDiskImage.kind]
 
@@ -58,7 +58,7 @@ export function imagesOfApp(root: IConstruct): ImagesOfApp {
   const sizes = new Map<string, string>()
   for (const object of objects) {
     const ofLabs = object.kind === workspace.kind ? POLICY_DEFAULTS.imageNamespace : undefined
-    for (const claim of object.authoredImages()) {
+    for (const claim of insideAuthored(object).images()) {
       const { image, namespace = ofLabs } = claim
       names.set(image, [...(names.get(image) ?? []), namespace])
       const size = sizeOf(claim)
@@ -138,7 +138,7 @@ function note({ places, names, images }: ObjectIndex, object: AuthoredNode): voi
   places.set(object, places.size)
   const name = nameKey(object)
   if (!names.has(name)) names.set(name, object)
-  for (const claim of object.authoredImages()) {
+  for (const claim of insideAuthored(object).images()) {
     const said = images.get(imageKey(claim)) ?? []
     const isNew = said.every(({ settings }) => differingSources(claim.settings, settings).length > 0)
     if (isNew) images.set(imageKey(claim), [...said, { by: object, settings: claim.settings }])
@@ -199,14 +199,16 @@ interface Difference {
 /** Returns what was said of the images of an object before it, and is not the same. */
 function differingImages({ places, images }: ObjectIndex, object: AuthoredNode): Difference[] {
   const own = places.get(object) ?? 0
-  return object.authoredImages().flatMap((claim) => {
-    for (const { by, settings } of images.get(imageKey(claim)) ?? []) {
-      if ((places.get(by) ?? 0) >= own) break
-      const fields = differingSources(claim.settings, settings)
-      if (fields.length > 0) return [{ image: claim.image, by, fields }]
-    }
-    return []
-  })
+  return insideAuthored(object)
+    .images()
+    .flatMap((claim) => {
+      for (const { by, settings } of images.get(imageKey(claim)) ?? []) {
+        if ((places.get(by) ?? 0) >= own) break
+        const fields = differingSources(claim.settings, settings)
+        if (fields.length > 0) return [{ image: claim.image, by, fields }]
+      }
+      return []
+    })
 }
 
 /** How an image is kept, its owner says alone. */

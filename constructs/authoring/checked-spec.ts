@@ -8,20 +8,15 @@ import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { appProblemsOf, appWarningsOf } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
+import { itemNames, placeOfItem, sentenceOfText } from './item-names.ts'
 import { withKeptJson, withoutKeptJson } from './kept-json.ts'
+import { kindWordsOf } from './kind-words.ts'
 import { freeId, notePlace } from './made-at.ts'
-import {
-  type AuthoredImage,
-  type AuthoredNode,
-  markAuthored,
-  problemsAround,
-  problemsOfApp,
-  teamProblems,
-} from './node-problems.ts'
+import { markAuthored, problemsAround, problemsOfApp, teamProblems } from './node-problems.ts'
 import { withPlainValues } from './plain-values.ts'
 import { tellWarnings } from './warnings.ts'
 
-/** What a construct of an Open Terrain kind is. The types of zod are left out: the programs of authors are compiled without them. */
+/** What a construct of an Open Terrain kind is. */
 export interface AuthoredKind<Spec> {
   /** Where it is in the API. */
   readonly resource: {
@@ -50,13 +45,13 @@ interface CheckedProps {
  * says place, field, value and fix. They are reported when the app is rendered, all of the app at once: by `app.synth()`, `Testing.synth`, `render`, and
  * by a program of Pulumi.
  */
-export class AuthoredObject extends ApiObject implements AuthoredNode {
-  readonly #authored: AuthoredKind<object>
-  readonly #metadata: unknown
-  readonly #written: unknown
+export class AuthoredObject extends ApiObject {
   #spec: unknown
 
-  /** @param props metadata, and the fields of the spec beside it */
+  /**
+   * @internal
+   * @param props metadata, and the fields of the spec beside it
+   */
   constructor(scope: Construct, id: string, authored: AuthoredKind<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
     const metadata = isObject(props) ? props['metadata'] : undefined
@@ -68,75 +63,20 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
       metadata: hasProblem ? { name: 'invalid' } : (metadata as ApiObjectMetadata),
       spec: Lazy.any({ produce: () => this.#spec }),
     })
-    this.#authored = authored
-    this.#metadata = metadata
-    this.#written = props
-    markAuthored(this)
+    WRITTEN.set(this, { authored, metadata, props })
+    markAuthored(this, {
+      problems: () => problemsOf(this),
+      images: () => kindWordsOf(this).authoredImages?.() ?? [],
+      warnings: () => {
+        const { parsed, problems } = checkOf(this)
+        return problems.length > 0 ? [] : warningsOfParsed(this, parsed)
+      },
+    })
     notePlace(this, new.target)
-    this.node.addValidation({ validate: () => [...this.problems()] })
+    this.node.addValidation({ validate: () => [...problemsOf(this)] })
     // A cluster-scoped object does not get the namespace of its chart.
     if (!authored.resource.namespaced && Chart.of(this).namespace !== undefined)
       this.addJsonPatch(JsonPatch.remove('/metadata/namespace'))
-  }
-
-  /** The fields of the spec as they are to be checked. A `Size`, a `Duration` and a `Date` are the texts of a manifest. */
-  protected writtenSpec(): unknown {
-    return withPlainValues(this.#authored.resource.spec as z.core.$ZodType, this.givenSpec())
-  }
-
-  /** The fields of the spec as somebody gave them. */
-  protected givenSpec(): unknown {
-    if (!isObject(this.#written)) return this.#written
-    const { metadata: _metadata, ...spec } = this.#written
-    return spec
-  }
-
-  /** What is wrong beside what the spec itself shows, as sentences without a place. */
-  protected furtherProblems(): readonly string[] {
-    return []
-  }
-
-  /** What is wrong with a spec that its schema accepts, and that cannot work. @param _spec as it was parsed */
-  protected specProblems(_spec: unknown): readonly SpecProblem[] {
-    return []
-  }
-
-  /** What may not work. @param _spec as it was parsed */
-  protected specWarnings(_spec: unknown): readonly AuthorWarning[] {
-    return []
-  }
-
-  /** Returns what may not work; empty if the object is not valid. */
-  warnings(): readonly AuthorWarning[] {
-    const { parsed, problems } = this.#check()
-    return problems.length > 0 ? [] : this.#warnings(parsed)
-  }
-
-  /** What it says that images are. */
-  authoredImages(): readonly AuthoredImage[] {
-    return []
-  }
-
-  /** Returns the place of a field, such as spec.vms[3].cpu, for a reader who knows the constructs. */
-  protected placeOf(field: string): string {
-    return field
-  }
-
-  /** Returns what is wrong with a field, for a reader who knows the constructs. @param _field its place, such as spec.vms[3].cpu */
-  protected sentenceOf(_field: string, message: string): string {
-    return message
-  }
-
-  /** Returns what is wrong with the metadata, for a reader who did not write all of them. */
-  protected metadataSentence(sentence: string): string {
-    return sentence
-  }
-
-  /** Returns what is wrong with the object, as one text; empty if it can be rendered. */
-  problems(): readonly string[] {
-    const { problems } = this.#check()
-    if (problems.length === 0 || !isObject(this.#written)) return problems
-    return [`the ${this.kind} is not valid\n  ${problems.join('\n  ')}`]
   }
 
   /**
@@ -144,53 +84,92 @@ export class AuthoredObject extends ApiObject implements AuthoredNode {
    * @throws Error with all problems of the app, if this object or a construct in it has any
    */
   override toJson(): unknown {
-    const { spec, parsed, problems } = this.#check()
+    const { spec, parsed, problems } = checkOf(this)
     if (problems.length > 0 || teamProblems(this).length > 0 || problemsAround(this))
       throw new Error(problemsOfApp(this.node.root))
     this.#spec = spec
-    tellWarnings(this, this.#warnings(parsed))
+    tellWarnings(this, warningsOfParsed(this, parsed))
     return withoutKeptJson(super.toJson())
   }
+}
 
-  #warnings(parsed: unknown): readonly AuthorWarning[] {
-    return [...this.specWarnings(parsed), ...appWarningsOf(this)]
-  }
+/** What an object was made of. */
+interface Written {
+  readonly authored: AuthoredKind<object>
+  readonly metadata: unknown
+  readonly props: unknown
+}
 
-  #check(): CheckedProps {
-    const { resource, name, parse } = this.#authored
-    if (!isObject(this.#written)) {
-      const problem = withValue('the props must be an object with metadata and fields of the spec', this.#written)
-      return { spec: undefined, parsed: undefined, problems: [problem] }
-    }
-    const written = this.writtenSpec()
-    const parsed = parse(written)
-    const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(resource.spec, written)
-    // A spec with the right types can be checked as a whole, even if it breaks rules: the author gets all problems at once.
-    const outputs = outputsIn(written, 'spec')
-    const isOther = ({ path }: { readonly path: string }) => !outputs.some((one) => path.startsWith(one))
-    const wrong = [
-      ...found,
-      ...(typed === undefined ? [] : this.specProblems(typed)),
-      ...notJson(resource.spec, written),
-    ]
-    const fields = [...outputs.map((path) => ({ path, message: OUTPUT })), ...wrong.filter(isOther)].map(
-      ({ path, message }) => `${this.placeOf(path)}: ${this.sentenceOf(path, message)}`,
-    )
-    const schema = resource.spec as z.core.$ZodType
-    const unknown = unknownFields(schema, written, 'spec')
-      .filter(isOther)
-      .map(({ path, field }) => `${this.placeOf(path)} has no field ${field}; remove it or correct its spelling`)
-    const named = metadataProblems(this.#metadata, name, resource).map((one) => this.metadataSentence(one))
-    const problems = [
-      ...named,
-      ...this.furtherProblems(),
-      ...fields,
-      ...unknown,
-      ...(named.length === 0 ? appProblemsOf(this) : []),
-    ]
-    if (!parsed.ok || problems.length > 0) return { spec: undefined, parsed: undefined, problems }
-    return { spec: withKeptJson(schema, parsed.spec), parsed: parsed.spec, problems }
+const WRITTEN = new WeakMap<object, Written>()
+
+function writtenIn(object: AuthoredObject): Written {
+  return WRITTEN.get(object) as Written
+}
+
+/** Returns the fields of the spec as they are to be checked. A `Size`, a `Duration` and a `Date` are the texts of a manifest. */
+export function writtenSpecOf(object: AuthoredObject): unknown {
+  const { authored, props } = writtenIn(object)
+  const { givenSpec = (written) => written } = kindWordsOf(object)
+  return withPlainValues(authored.resource.spec as z.core.$ZodType, givenSpec(specIn(props)))
+}
+
+/** Returns the fields of the spec as somebody gave them. */
+function specIn(props: unknown): unknown {
+  if (!isObject(props)) return props
+  const { metadata: _metadata, ...spec } = props
+  return spec
+}
+
+function warningsOfParsed(object: AuthoredObject, parsed: unknown): readonly AuthorWarning[] {
+  return [...(kindWordsOf(object).specWarnings?.(parsed) ?? []), ...appWarningsOf(object)]
+}
+
+/** Returns what is wrong with an object, as one text; nothing if it can be rendered. */
+function problemsOf(object: AuthoredObject): readonly string[] {
+  const { problems } = checkOf(object)
+  if (problems.length === 0 || !isObject(writtenIn(object).props)) return problems
+  return [`the ${object.kind} is not valid\n  ${problems.join('\n  ')}`]
+}
+
+function checkOf(object: AuthoredObject): CheckedProps {
+  const { authored, metadata, props } = writtenIn(object)
+  const { resource, name, parse } = authored
+  if (!isObject(props)) {
+    const problem = withValue('the props must be an object with metadata and fields of the spec', props)
+    return { spec: undefined, parsed: undefined, problems: [problem] }
   }
+  const written = writtenSpecOf(object)
+  const parsed = parse(written)
+  const { furtherProblems, metadataSentence = (sentence: string) => sentence } = kindWordsOf(object)
+  const named = metadataProblems(metadata, name, resource).map(metadataSentence)
+  const problems = [
+    ...named,
+    ...(furtherProblems?.() ?? []),
+    ...fieldProblems(object, written, parsed),
+    ...(named.length === 0 ? appProblemsOf(object) : []),
+  ]
+  if (!parsed.ok || problems.length > 0) return { spec: undefined, parsed: undefined, problems }
+  return { spec: withKeptJson(resource.spec as z.core.$ZodType, parsed.spec), parsed: parsed.spec, problems }
+}
+
+/** Returns what is wrong with the fields of a spec, each with its place. */
+function fieldProblems(object: AuthoredObject, written: unknown, parsed: Parsed<object>): readonly string[] {
+  const schema = writtenIn(object).authored.resource.spec as z.core.$ZodType
+  const words = kindWordsOf(object)
+  const { placeOf = placeOfItem, sentenceOf = (_field: string, message: string) => message } = words
+  const at = (path: string) => placeOf(path, itemNames(written, path))
+  // A spec with the right types can be checked as a whole, even if it breaks rules: the author gets all problems at once.
+  const { found, typed } = parsed.ok ? { found: [], typed: parsed.spec } : allOf(schema, written)
+  const outputs = outputsIn(written, 'spec')
+  const isOther = ({ path }: { readonly path: string }) => !outputs.some((one) => path.startsWith(one))
+  const cannotWork = typed === undefined ? [] : (words.specProblems?.(typed) ?? [])
+  const wrong = [...found, ...cannotWork, ...notJson(schema, written)]
+  const fields = [...outputs.map((path) => ({ path, message: OUTPUT })), ...wrong.filter(isOther)]
+  const unknown = unknownFields(schema, written, 'spec').filter(isOther)
+  return [
+    ...fields.map((one) => `${at(one.path)}: ${sentenceOf(one.path, sentenceOfText(written, one))}`),
+    ...unknown.map(({ path, field }) => `${at(path)} has no field ${field}; remove it or correct its spelling`),
+  ]
 }
 
 const OUTPUT =

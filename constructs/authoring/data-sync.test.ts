@@ -20,7 +20,7 @@ describe('DataSync', () => {
     [
       'the path and every field',
       { metadata, workspaceId: '', vms: [{ name: 'a', url: 's3://b/k', diskSize: '1Ki' }] },
-      /render\/Data: the DataSync is not valid\n {2}spec\.workspaceId: .*\n {2}spec\.vms\[0\]\.url: .*\n {2}spec\.vms\[0\]\.diskSize: /,
+      /render\/Data: the DataSync is not valid\n {2}spec\.workspaceId: .*\n {2}machine a: spec\.vms\[0\]\.url: .*\n {2}machine a: spec\.vms\[0\]\.diskSize: /,
     ],
     [
       'a bad name',

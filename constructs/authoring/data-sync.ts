@@ -3,7 +3,8 @@ import type { Construct } from 'constructs'
 import { dataSync, dataSyncImageName, parseDataSyncSpec } from '../api/data-sync.ts'
 import { objectName } from '../api/shared.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
-import { AuthoredObject } from './checked-spec.ts'
+import { AuthoredObject, writtenSpecOf } from './checked-spec.ts'
+import { addKindWords } from './kind-words.ts'
 import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { DataSyncSpecInput } from './spec-props.ts'
@@ -31,27 +32,21 @@ export interface DataSyncProps extends DataSyncSpecInput {
  * ```
  */
 export class DataSync extends AuthoredObject {
-  /** Every object that names an image asks for them. */
-  #claims: readonly AuthoredImage[] | undefined
-
   constructor(scope: Construct, id: string, props: DataSyncProps) {
     super(scope, id, { resource: dataSync, name: objectName(), parse: parseDataSyncSpec }, namedBy(id, props))
+    // Every object that names an image asks for them.
+    let claims: readonly AuthoredImage[] | undefined
+    addKindWords(this, { authoredImages: () => (claims ??= imagesIn(writtenSpecOf(this), this.metadata.namespace)) })
   }
+}
 
-  /** What it says of images, to be compared with what other objects of the app say. */
-  override authoredImages(): readonly AuthoredImage[] {
-    this.#claims ??= this.#claimsOfSpec()
-    return this.#claims
-  }
-
-  #claimsOfSpec(): readonly AuthoredImage[] {
-    const spec = parseDataSyncSpec(this.writtenSpec())
-    if (!spec.ok) return []
-    const { workspaceId, version, vms } = spec.spec
-    return vms.map((vm) => ({
-      namespace: this.metadata.namespace,
-      image: dataSyncImageName({ workspaceId, version, vm: vm.name }),
-      settings: imageSpecOf(spec.spec, vm),
-    }))
-  }
+function imagesIn(written: unknown, namespace: string | undefined): readonly AuthoredImage[] {
+  const spec = parseDataSyncSpec(written)
+  if (!spec.ok) return []
+  const { workspaceId, version, vms } = spec.spec
+  return vms.map((vm) => ({
+    namespace,
+    image: dataSyncImageName({ workspaceId, version, vm: vm.name }),
+    settings: imageSpecOf(spec.spec, vm),
+  }))
 }

@@ -18,7 +18,7 @@ function course(): string {
 }
 
 const PROGRAMS: readonly (readonly [name: string, program: string, yaml: () => string, warnings: number])[] = [
-  ["the proposal's lab", 'workspace.ts', () => read('workspace.yaml'), 2],
+  ["the proposal's lab", 'workspace.ts', () => read('workspace.yaml'), 5],
   ['a course of 12 students', 'programs/course.ts', course, 0],
   ['a red and a blue team', 'programs/red-and-blue.ts', () => read('programs/red-and-blue.yaml'), 0],
 ]

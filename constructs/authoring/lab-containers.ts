@@ -1,10 +1,13 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
+import { eachAs, entriesAs, hasFields, itemsOf, namesOf, requireProps } from './given-values.ts'
+import { keepInside, type PartInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
 import { type SecretKey, secretKeyRef } from './lab-secret.ts'
 import type { LabMount } from './lab-volume.ts'
 import { TakenNames } from './made-at.ts'
+import { wordsOfMember } from './member-words.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
   WorkspaceContainerClusterProps,
@@ -89,19 +92,25 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   constructor(scope: Construct, name: string, props: LabContainersProps) {
     super(scope, 'containerClusters', name)
     this.#props = props
-    requireOwn(this, 'member', ...(props.dependsOn ?? []))
+    requireProps(this, props, "{ hostname: 'dns' }")
+    requireOwn(this, 'member', ...itemsOf(props.dependsOn))
+    const inside: PartInside = { toSpec: () => wordsOfMember(this).patched(this.#toSpec()) }
+    keepInside(this, inside)
     joinLab(this, 'containerClusters', new.target)
   }
 
   /** Adds a container. @returns the member itself */
   add(name: string, props: LabContainerProps): this {
     this.#names.take(this, name, { what: 'a container', hidden: this.add })
+    requireProps(this, props, "{ image: 'registry.example.com/app:1.4' }")
     const { ports, ...program } = props
     this.#requireOwn(props)
-    const portMappings = ports?.map((port) => (typeof port === 'number' ? { containerPort: port } : { ...port }))
+    const portMappings = Array.isArray(ports)
+      ? ports.map((port) => (typeof port === 'number' ? { containerPort: port } : port))
+      : ports
     this.#containers.push({
       ...programSpec(name, program),
-      ...(portMappings && { portMappings }),
+      ...(portMappings !== undefined && { portMappings }),
     } as WorkspaceContainerProps)
     return this
   }
@@ -109,28 +118,28 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
   /** Adds a container that runs to its end before the others start, after those that were added before. @returns the member itself */
   addInit(name: string, props: LabInitContainerProps): this {
     this.#names.take(this, name, { what: 'a container', hidden: this.addInit })
+    requireProps(this, props, "{ image: 'registry.example.com/app:1.4' }")
     this.#requireOwn(props)
     this.#initContainers.push(programSpec(name, props) as WorkspaceInitContainerProps)
     return this
   }
 
   #requireOwn({ mounts = [], env = {}, files = {} }: LabProgramProps): void {
-    requireOwn(this, 'volume', ...mounts)
-    requireOwn(this, 'Secret', ...Object.values(env), ...Object.values(files))
+    requireOwn(this, 'volume', ...itemsOf(mounts))
+    requireOwn(this, 'Secret', ...Object.values(env ?? {}), ...Object.values(files ?? {}))
   }
 
-  /** Returns the containers as the spec has them. */
-  toSpec(): WorkspaceContainerClusterProps {
+  #toSpec(): object {
     const { dependsOn, ...rest } = this.#props
-    const interfaces = this.connections()
-    return this.patched({
+    const interfaces = wordsOfMember(this).interfaces()
+    return {
       name: this.memberName,
       ...rest,
-      ...(dependsOn && { dependsOn: dependsOn.map(({ memberName }) => memberName) }),
+      ...(dependsOn !== undefined && { dependsOn: namesOf(dependsOn) }),
       ...(interfaces.length > 0 && { interfaces }),
       ...(this.#initContainers.length > 0 && { initContainers: this.#initContainers }),
       containers: this.#containers,
-    } as WorkspaceContainerClusterProps)
+    }
   }
 }
 
@@ -139,24 +148,24 @@ function programSpec(name: string, props: LabProgramProps): object {
   const resources = {
     ...(cpu !== undefined && { cpu }),
     ...(memory !== undefined && { memory: quantityOf(memory) }),
-    ...(limits && { limits }),
+    ...(limits !== undefined && { limits }),
   }
   return {
     name,
     ...rest,
     ...(Object.keys(resources).length > 0 && { resources }),
-    ...(env && { env: Object.entries(env).map(([variable, value]) => ({ name: variable, ...envSource(value) })) }),
-    ...(mounts && { volumeMounts: mounts.map((mount) => ({ ...mount })) }),
-    ...(files && { files: Object.entries(files).map(([path, file]) => ({ path, ...fileSource(file) })) }),
+    ...(env !== undefined && { env: entriesAs(env, (variable, value) => ({ name: variable, ...envSource(value) })) }),
+    ...(mounts !== undefined && { volumeMounts: eachAs(mounts, (mount) => ({ ...mount })) }),
+    ...(files !== undefined && { files: entriesAs(files, (path, file) => ({ path, ...fileSource(file) })) }),
   }
 }
 
 function envSource(value: LabEnvValue): Omit<WorkspaceEnvProps, 'name'> {
-  if (typeof value !== 'object') return { value: String(value) }
+  if (!hasFields(value)) return { value: value === null ? value : String(value) }
   return { valueFrom: 'secretName' in value ? { secretKeyRef: secretKeyRef(value) } : value }
 }
 
 function fileSource(file: LabFile): Omit<WorkspaceFileProps, 'path'> {
-  if (typeof file === 'string') return { content: file }
+  if (!hasFields(file)) return { content: file }
   return 'secretName' in file ? { secretKeyRef: secretKeyRef(file) } : file
 }

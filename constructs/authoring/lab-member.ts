@@ -1,26 +1,18 @@
 import { Construct } from 'constructs'
-import { type IpPrefix, ipText, prefixText } from '../api/ip-address.ts'
+import { ipText } from '../api/ip-address.ts'
+import { insideOf, type NetworkInside } from './inside.ts'
 import type { AnyLabNetwork, LabHost } from './lab-network.ts'
 import { idOfPart, requireOwn } from './lab-part.ts'
-import { type SpecPatch, withPatch } from './merge-patch.ts'
+import { wordsOfMember } from './member-words.ts'
+import type { SpecPatch } from './merge-patch.ts'
 
 /** A host number, such as 11 for 10.10.0.11 in 10.10.0.0/24, or an address with or without its length. */
 export type LabAddress = number | string
-
-interface Connection<Words> {
-  readonly networkName: string
-  /** Undefined: it is no network of the lab. */
-  readonly network: AnyLabNetwork | undefined
-  readonly prefixes: readonly IpPrefix[]
-  readonly words: Words
-}
 
 /** A part of a lab that has a name, and interfaces on its networks. @typeParam Words what else is said of an interface */
 export abstract class LabMember<Words extends object> extends Construct implements LabHost {
   /** Name of the member in the lab: its host name. */
   readonly memberName: string
-  readonly #connections: Connection<Words>[] = []
-  #patches: readonly SpecPatch[] = []
 
   constructor(scope: Construct, list: 'vms' | 'containerClusters', memberName: string) {
     super(scope, idOfPart(scope, list, memberName, new.target))
@@ -34,19 +26,19 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @throws Error if it is on the network already, or the address is not of the network, or somebody else's
    */
   connect(network: AnyLabNetwork, address: LabAddress | readonly LabAddress[] = [], words?: Words): this {
-    if (typeof network !== 'object' || network === null)
-      throw new Error(
-        `${this.node.path}: network ${JSON.stringify(network)} is no network: give what addNetwork returned`,
-      )
+    if (typeof network !== 'object' || network === null || typeof network.networkName !== 'string')
+      throw new Error(`${this.node.path}: network ${toldAs(network)} is no network: give what addNetwork returned`)
     requireOwn(this, 'network', network)
-    if (this.#connections.some((one) => one.network === network))
+    const { connections } = wordsOfMember(this)
+    if (connections.some((one) => one.network === network))
       throw new Error(`${this.node.path}: is on network ${network.networkName} already: give all addresses at once`)
     const given = typeof address === 'object' ? address : [address]
+    const { addresses } = insideOf<NetworkInside>(network)
     const prefixes = given.flatMap((one) =>
-      typeof one === 'number' ? network.prefixesOf(one) : [network.prefixOf(one)],
+      typeof one === 'number' ? addresses.prefixesOf(one) : [addresses.prefixOf(one)],
     )
-    for (const prefix of prefixes) network.occupy(prefix, this)
-    this.#connections.push({ networkName: network.networkName, network, prefixes, words: words ?? ({} as Words) })
+    for (const prefix of prefixes) addresses.occupy(prefix, this)
+    connections.push({ networkName: network.networkName, network, prefixes, words: words ?? {} })
     return this
   }
 
@@ -56,23 +48,8 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @returns the member itself
    */
   patch(fields: SpecPatch): this {
-    this.#patches = [...this.#patches, fields]
+    wordsOfMember(this).patch(fields)
     return this
-  }
-
-  /** Whether fields were laid over what its words say. */
-  get isPatched(): boolean {
-    return this.#patches.length > 0
-  }
-
-  /** Returns what it is in the spec, with all that was patched. @param spec what its words say */
-  protected patched<Spec>(spec: Spec): Spec {
-    return this.#patches.reduce<unknown>(withPatch, spec) as Spec
-  }
-
-  /** Adds an interface without a static address on a network that is not of the lab. */
-  protected addInterface(networkName: string, words: Words): void {
-    this.#connections.push({ networkName, network: undefined, prefixes: [], words })
   }
 
   /**
@@ -80,7 +57,7 @@ export abstract class LabMember<Words extends object> extends Construct implemen
    * @param network where. Default: on all networks
    */
   addressesOn(network?: AnyLabNetwork): readonly string[] {
-    const found = this.#connections.filter((one) => network === undefined || one.network === network)
+    const found = wordsOfMember(this).connections.filter((one) => network === undefined || one.network === network)
     return found.flatMap(({ prefixes }) => prefixes.map((prefix) => ipText(prefix)))
   }
 
@@ -94,17 +71,8 @@ export abstract class LabMember<Words extends object> extends Construct implemen
       throw new Error(`${this.node.path}: has no static address on network ${network.networkName}: connect it with one`)
     return address
   }
+}
 
-  /** The interfaces as the spec has them. */
-  protected connections() {
-    return this.#connections.map(({ networkName, prefixes, words }) => {
-      const texts = prefixes.map((prefix) => prefixText(prefix))
-      return {
-        network: networkName,
-        ...(texts.length === 1 && { ipAddress: texts[0] as string }),
-        ...(texts.length > 1 && { ipAddresses: texts }),
-        ...words,
-      }
-    })
-  }
+function toldAs(network: unknown): string {
+  return Construct.isConstruct(network) ? network.node.path : JSON.stringify(network)
 }

@@ -1,17 +1,10 @@
-import { Construct } from 'constructs'
-import {
-  type IpAddress,
-  type IpPrefix,
-  ipText,
-  isHostAddress,
-  isInNetwork,
-  networkOf,
-  parseCidr,
-  parseIp,
-  plainAddress,
-  prefixText,
-} from '../api/ip-address.ts'
+import { Construct, type IConstruct } from 'constructs'
+import { type IpPrefix, ipText, parseIp } from '../api/ip-address.ts'
+import { withValue } from '../api/message-value.ts'
+import { hasFields, itemsOf, requireProps } from './given-values.ts'
+import { insideOf, keepInside, type NetworkInside } from './inside.ts'
 import { idOfPart, joinLab, requireOwn } from './lab-part.ts'
+import { NetworkAddresses } from './network-addresses.ts'
 import type { WorkspaceNetworkProps } from './spec-props.ts'
 
 /** A network of a lab, of this copy of the package or of another one that a dependency brings. */
@@ -101,30 +94,33 @@ export class LabNetwork extends Construct {
   /** Name of the network in the lab. */
   readonly networkName: string
   readonly #props: LabNetworkProps
-  readonly #prefixes: readonly IpPrefix[]
+  readonly #addresses: NetworkAddresses
   readonly #routes: LabRoute[]
   readonly #nameservers: Hop[]
-  /** Who has which address. */
-  readonly #hosts = new Map<string, LabHost>()
-  /** What was said to be outside of the lab. */
-  readonly #outside = new Set<string>()
   #gateway: Hop | undefined
-  /** Whether what was given as its addresses is none. */
-  readonly #isMalformed: boolean
 
   constructor(scope: Construct, networkName: string, props: LabNetworkProps) {
     super(scope, idOfPart(scope, 'networks', networkName, new.target))
     this.networkName = networkName
+    requireProps(this, props, "{ cidr: '10.10.0.0/24' }")
     this.#props = props
-    // What is no CIDR is a problem of the whole Workspace, found with all others.
-    const written = props.cidrs ?? (props.cidr === undefined ? [] : [props.cidr])
-    this.#prefixes = written.flatMap((one) => parseCidr(one) ?? [])
-    this.#isMalformed = this.#prefixes.length < written.length
+    this.#addresses = new NetworkAddresses(this, props.cidrs === undefined ? [props.cidr] : itemsOf(props.cidrs))
     this.#gateway = props.gateway
-    this.#routes = [...(props.routes ?? [])]
-    this.#nameservers = [...(props.nameservers ?? [])]
+    this.#routes = [...listOf(this, 'routes', props.routes)]
+    this.#nameservers = [...listOf(this, 'nameservers', props.nameservers)]
+    for (const route of this.#routes) requireDestination(this, route)
     requireOwn(this, 'network', ...this.#routes.map(({ to }) => to))
-    this.#requireHosts(props.gateway, ...this.#routes.map(({ via }) => via), ...this.#nameservers)
+    this.#requireHosts(
+      ...(props.gateway === undefined ? [] : [props.gateway]),
+      ...this.#routes.map(({ via }) => via),
+      ...this.#nameservers,
+    )
+    const inside: NetworkInside = {
+      addresses: this.#addresses,
+      isAttached: props.attach !== undefined,
+      toSpec: (all, wrong) => this.#toSpec(all as readonly LabNetwork[], wrong),
+    }
+    keepInside(this, inside)
     joinLab(this, 'networks', new.target)
   }
 
@@ -142,6 +138,7 @@ export class LabNetwork extends Construct {
    * @throws Error if via is a number, and the network has no host of that number
    */
   addRoute(to: string | AnyLabNetwork, via: Hop): void {
+    requireDestination(this, { to, via })
     requireOwn(this, 'network', to)
     this.#requireHosts(via)
     this.#routes.push({ to, via })
@@ -161,102 +158,15 @@ export class LabNetwork extends Construct {
    * @throws Error if the network has no cidr, or no host of that number
    */
   address(host: number): string {
-    return ipText(this.prefixesOf(host)[0] as IpPrefix)
+    return ipText(this.#addresses.prefixesOf(host)[0] as IpPrefix)
   }
 
-  /**
-   * Returns the addresses with a host number, with their lengths: one for each cidr of the network.
-   * @throws Error as `address`
-   */
-  prefixesOf(host: number): readonly IpPrefix[] {
-    if (this.#isMalformed)
-      throw new Error(
-        `${this.node.path}: its cidr ${JSON.stringify(this.#props.cidrs ?? this.#props.cidr)} has no addresses, so host ${host} has none: write a network such as 10.10.0.0/24`,
-      )
-    if (this.#prefixes.length === 0)
-      throw new Error(
-        `${this.node.path}: has no cidr, so host ${host} has no address: give an address such as 10.0.0.1/24, or give the network a cidr`,
-      )
-    return this.#prefixes.map((prefix) => {
-      const network = networkOf(prefix)
-      const found =
-        Number.isInteger(host) && host >= 0 ? { ...network, value: network.value + BigInt(host) } : undefined
-      if (found === undefined || !isInNetwork(found, network) || !isHostAddress(found))
-        throw new Error(
-          `${this.node.path}: ${ipText(network)}/${network.length} has no host ${host}: take a number of one of its addresses`,
-        )
-      return found
-    })
-  }
-
-  /**
-   * Returns an address of this network, with its length.
-   * @param text an address with or without a length
-   * @throws Error if it is no address, or not of this network
-   */
-  prefixOf(text: string): IpPrefix {
-    const given = parseCidr(text)
-    const address = given ?? parseIp(text)
-    if (address === undefined)
-      throw new Error(`${this.node.path}: "${text}" is no address such as 10.10.0.11 or 10.10.0.11/24`)
-    const home = this.#prefixes.find((prefix) => isInNetwork(address, prefix))
-    if (home === undefined && this.#prefixes.length > 0)
-      throw new Error(`${this.node.path}: ${text} is not in ${this.#cidrs()}: take an address of that network`)
-    if (home === undefined && given === undefined)
-      throw new Error(`${this.node.path}: has no cidr, so ${text} needs a length, such as ${text}/24`)
-    if (home !== undefined && given !== undefined && given.length !== home.length)
-      throw new Error(
-        `${this.node.path}: ${text} must have the length of the network, /${home.length}; it may be left out`,
-      )
-    const prefix = given ?? { ...address, length: (home as IpPrefix).length }
-    if (!isHostAddress(prefix))
-      throw new Error(`${this.node.path}: ${text} stands for the network or for all of its hosts: take another address`)
-    return prefix
-  }
-
-  /**
-   * Notes who has an address.
-   * @throws Error if somebody else has it
-   */
-  occupy(prefix: IpPrefix, host: LabHost): void {
-    const text = ipText(prefix)
-    const other = this.#hosts.get(text)
-    if (other !== undefined)
-      throw new Error(`${this.node.path}: ${text} is the address of ${other.memberName}: take another one`)
-    this.#hosts.set(text, host)
-  }
-
-  /** Reports whether an address is in one of its cidrs. */
-  has(address: IpAddress): boolean {
-    return this.#prefixes.some((prefix) => isInNetwork(address, prefix))
-  }
-
-  /** Returns its cidrs, as they were written. Those that are none are left out. */
+  /** Returns its cidrs, as they were written, such as ['10.10.0.0/24']. Those that are none are left out. */
   cidrs(): readonly string[] {
-    return this.#prefixes.map((prefix) => prefixText(prefix))
+    return this.#addresses.cidrs()
   }
 
-  /** Reports whether a member has an address on it. @param address without a length */
-  isTaken(address: string): boolean {
-    return this.#hosts.has(plainAddress(address))
-  }
-
-  /** Whether somebody who is not in the lab may be on it. */
-  get isAttached(): boolean {
-    return this.#props.attach !== undefined
-  }
-
-  /** Reports whether a gateway, next hop or name server was said to be outside of the lab. */
-  isOutside(address: string): boolean {
-    return this.#outside.has(plainAddress(address))
-  }
-
-  /**
-   * Returns the network as the spec has it.
-   * @param all the networks of the lab
-   * @param wrong told what is wrong, without the place
-   */
-  toSpec(all: readonly AnyLabNetwork[], wrong: (problem: string) => void): WorkspaceNetworkProps {
+  #toSpec(all: readonly AnyLabNetwork[], wrong: (problem: string) => void): WorkspaceNetworkProps {
     const { cidr, cidrs, attach, mtu } = this.#props
     const resolver = { all, wrong }
     const gateways = this.#gateway === undefined ? [] : this.#resolve('gateway', this.#gateway, resolver)
@@ -268,7 +178,7 @@ export class LabNetwork extends Construct {
       name: this.networkName,
       ...(attach !== undefined && { attach }),
       ...(cidr !== undefined && { cidr }),
-      ...(cidrs !== undefined && { cidrs: [...cidrs] }),
+      ...(cidrs !== undefined && { cidrs }),
       ...(gateway !== undefined && { rangeGateway: gateway }),
       ...(routes.length > 0 && { routes }),
       ...(mtu !== undefined && { mtu }),
@@ -277,11 +187,18 @@ export class LabNetwork extends Construct {
   }
 
   /** A host number can be checked here. A member may be connected later, so that it is checked with everything else, when the app is rendered. */
-  #requireHosts(...hops: readonly (Hop | undefined)[]): void {
+  #requireHosts(...hops: readonly Hop[]): void {
     for (const hop of hops) {
+      if (!isHop(hop))
+        throw new Error(
+          withValue(
+            `${this.node.path}: a gateway, next hop or name server must be a member, a number, an address or outside(...)`,
+            hop,
+          ),
+        )
       requireOwn(this, 'member', hop)
       const host = typeof hop === 'object' && 'outside' in hop ? hop.outside : hop
-      if (typeof host === 'number') this.prefixesOf(host)
+      if (typeof host === 'number') this.#addresses.prefixesOf(host)
     }
   }
 
@@ -320,8 +237,9 @@ export class LabNetwork extends Construct {
   /** What is no address is a problem of the whole Workspace, found with all others. */
   #literal(what: string, text: string, { all, wrong }: Resolver): string {
     const address = parseIp(text)
-    const home = address && all.find((one) => !one.isAttached && one.has(address))
-    if (home !== undefined && !all.some((one) => one.isTaken(text)))
+    const isHome = ({ isAttached, addresses }: NetworkInside) => !isAttached && address && addresses.has(address)
+    const home = all.find((one) => isHome(insideOf(one)))
+    if (home !== undefined && !isTakenIn(all, text))
       wrong(
         `${what} ${text} is in network ${home.networkName} and the address of no member there: connect one with it, or write outside('${text}') if it is not in the lab`,
       )
@@ -329,19 +247,19 @@ export class LabNetwork extends Construct {
   }
 
   #ofOutside(what: string, host: number | string, { all, wrong }: Resolver): readonly string[] {
-    const addresses = typeof host === 'string' ? [host] : this.#addresses(host)
+    const addresses = typeof host === 'string' ? [host] : this.#textsOf(host)
     for (const address of addresses) {
-      if (all.some((one) => one.isTaken(address)))
+      if (isTakenIn(all, address))
         wrong(`${what} ${address} is the address of a member, and not outside: name the member`)
-      this.#outside.add(plainAddress(address))
+      this.#addresses.noteOutside(address)
     }
     return addresses
   }
 
   /** A member may have the address of one kind alone. */
   #ofMember(what: string, host: number, wrong: (problem: string) => void): readonly string[] {
-    const addresses = this.#addresses(host)
-    const taken = addresses.filter((address) => this.#hosts.has(address))
+    const addresses = this.#textsOf(host)
+    const taken = addresses.filter((address) => this.#addresses.isTaken(address))
     if (taken.length === 0)
       wrong(
         `${what} ${addresses.join(' or ')} (host ${host}) is the address of no member on network ${this.networkName}: connect one with it, or write outside(${host}) if it is not in the lab`,
@@ -349,13 +267,31 @@ export class LabNetwork extends Construct {
     return taken
   }
 
-  #addresses(host: number): readonly string[] {
-    return this.prefixesOf(host).map((prefix) => ipText(prefix))
+  #textsOf(host: number): readonly string[] {
+    return this.#addresses.prefixesOf(host).map((prefix) => ipText(prefix))
   }
+}
 
-  #cidrs(): string {
-    return this.#prefixes.map((prefix) => `${ipText(networkOf(prefix))}/${prefix.length}`).join(' or ')
-  }
+function isHop(hop: unknown): boolean {
+  const named = hasFields(hop) && 'outside' in hop ? hop.outside : hop
+  return ['string', 'number'].includes(typeof named) || (hasFields(hop) && 'addressesOn' in hop)
+}
+
+/** @throws Error if a route leads nowhere */
+function requireDestination({ node }: IConstruct, route: LabRoute): void {
+  const to: unknown = hasFields(route) ? route.to : undefined
+  if (typeof to !== 'string' && !(hasFields(to) && 'networkName' in to && 'cidrs' in to))
+    throw new Error(`${node.path}: a route must have to, a network or a text such as 172.26.0.0/15, and via`)
+}
+
+/** @throws Error if it is no list */
+function listOf<Item>({ node }: IConstruct, field: string, given: readonly Item[] | undefined): readonly Item[] {
+  if (given !== undefined && !Array.isArray(given)) throw new Error(`${node.path}: ${field} must be a list`)
+  return itemsOf(given)
+}
+
+function isTakenIn(all: readonly AnyLabNetwork[], address: string): boolean {
+  return all.some((one) => insideOf<NetworkInside>(one).addresses.isTaken(address))
 }
 
 /** The field of a network for its gateway has one address. A default route of the other kind (dual stack) is a route, unless there is one already. */

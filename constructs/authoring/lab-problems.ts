@@ -17,14 +17,14 @@ export function labProblems(spec: WorkspaceSpec): SpecProblem[] {
   const { networks = [], vms = [], containerClusters = [] } = spec
   const members = new Map(membersOf(spec).map(({ name, dependsOn = [] }) => [name, { dependsOn }]))
   const ofMember = (list: string, root: OverrideRoot) => (member: WorkspaceMember, at: number) =>
-    located(`spec.${list}[${at}]`, member.name, [
+    located(`spec.${list}[${at}]`, [
       ...wrongDependencies(members, member.name),
       ...misplacedAddresses(networks, member.interfaces ?? []),
       ...wrongOverrides(root, member),
     ])
   return [
-    ...networks.flatMap((network, at) => located(`spec.networks[${at}]`, network.name, misplacedHops(network))),
-    ...vms.flatMap((vm, at) => located(`spec.vms[${at}]`, vm.name, templateWarnings(spec, vm))),
+    ...networks.flatMap((network, at) => located(`spec.networks[${at}]`, misplacedHops(network))),
+    ...vms.flatMap((vm, at) => located(`spec.vms[${at}]`, templateWarnings(spec, vm))),
     ...vms.flatMap(ofMember('vms', 'vm')),
     ...containerClusters.flatMap(ofMember('containerClusters', 'pod')),
   ]
@@ -50,6 +50,6 @@ function namesInGuest({ disks, interfaces = [], sysprepSecretRef }: WorkspaceVm)
   return guestNames({ disks, interfaces: cards, sysprepSecretRef } as never)
 }
 
-function located(path: string, name: string, messages: readonly string[]): SpecProblem[] {
-  return messages.map((message) => ({ path, message: `${name}: ${message}` }))
+function located(path: string, messages: readonly string[]): SpecProblem[] {
+  return messages.map((message) => ({ path, message }))
 }

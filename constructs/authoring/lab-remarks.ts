@@ -28,11 +28,14 @@ import {
   podOverrideWarnings,
   serviceWarnings,
 } from '../children/workspace-warnings.ts'
+import { unservedNetworks, unusedNetwork } from './network-use.ts'
 
 /** What only authors are warned of: the operator does not judge who can read a password, or what a tag is worth. */
 export const AUTHOR_WARNING_IDS = [
   'EndIsOver',
   'ImageElsewhere',
+  'NetworkUnused',
+  'NoDhcpServer',
   'NoNetwork',
   'PasswordInEnvironment',
   'PasswordInVariables',
@@ -87,6 +90,7 @@ export function labRemarks(spec: WorkspaceSpec, words: AuthorsWords): LabRemark[
       ...networkRemarks({ spec, network }).filter(
         ({ address }) => address === undefined || !words.isOutside(at, address),
       ),
+      ...tell('NetworkUnused', unusedNetwork(spec, network)),
       ...tell('NetworksOverlap', overlapsBefore(spec, network, networks.slice(0, at))),
     ]),
     ...located('secrets', secrets, (secret) =>
@@ -134,6 +138,7 @@ function machineRemarks(spec: WorkspaceSpec, vm: WorkspaceVm, { isPlainTextMeant
     // Without an image, the policy says whether anything plays them.
     ...tell('RolesNotPlayed', spec.ansible?.image === undefined ? [] : unplayedWarnings(spec, vm)),
     ...machineNetworkRemarks(spec, vm),
+    ...tell('NoDhcpServer', unservedNetworks(spec, vm)),
     ...tell('VolumeShared', machineDiskWarnings(spec, vm)),
     ...commonRemarks(spec, vm),
     ...(isPlainTextMeant ? [] : plainPasswords(vm)),

@@ -1,6 +1,7 @@
 import { Construct } from 'constructs'
+import { requireProps } from './given-values.ts'
+import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
-import type { WorkspaceSecretProps } from './spec-props.ts'
 
 /** A key of a Secret in the namespace of a lab. */
 export interface SecretKey {
@@ -49,7 +50,10 @@ export class LabSecret extends Construct {
   constructor(scope: Construct, secretName: string, props: LabSecretProps) {
     super(scope, idOfPart(scope, 'secrets', secretName, new.target))
     this.secretName = secretName
+    requireProps(this, props, "{ generate: ['alice'] }")
     this.#props = props
+    const inside: PartInside = { toSpec: () => this.#toSpec() }
+    keepInside(this, inside)
     joinLab(this, 'secrets', new.target)
   }
 
@@ -64,22 +68,22 @@ export class LabSecret extends Construct {
    */
   key(key: string): SecretKey {
     const generated = this.#generated()
-    if (generated !== undefined && !generated.some((one) => one.key === key))
+    if (generated !== undefined && !generated.some((one) => one?.key === key))
       throw new Error(
-        `${this.node.path}: has no key "${key}": add it to generate, beside ${generated.map((one) => one.key).join(', ')}`,
+        `${this.node.path}: has no key "${key}": add it to generate, beside ${generated.map((one) => one?.key).join(', ')}`,
       )
     return takenFrom(this, { secretName: this.secretName, key })
   }
 
-  /** Returns the Secret as the spec has it. */
-  toSpec(): WorkspaceSecretProps {
+  #toSpec(): object {
     const { from } = this.#props
-    const generate = this.#generated()
-    return { name: this.secretName, ...(generate && { generate }), ...(from && { from: { ...from } }) }
+    const generate = this.#generated() ?? this.#props.generate
+    return { name: this.secretName, ...(generate !== undefined && { generate }), ...(from !== undefined && { from }) }
   }
 
   #generated() {
-    return this.#props.generate?.map((one) => (typeof one === 'string' ? { key: one } : { ...one }))
+    const { generate } = this.#props
+    return Array.isArray(generate) ? generate.map((one) => (typeof one === 'string' ? { key: one } : one)) : undefined
   }
 }
 

@@ -1,4 +1,6 @@
 import { Construct, type IConstruct } from 'constructs'
+import { requireProps } from './given-values.ts'
+import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, requireLab, requireOwn } from './lab-part.ts'
 import type { WorkspaceServicePortProps, WorkspaceServiceProps } from './spec-props.ts'
 
@@ -33,18 +35,20 @@ export class LabService extends Construct {
 
   constructor(scope: Construct, serviceName: string, props: LabServiceProps) {
     super(scope, idOfPart(scope, 'services', serviceName, new.target))
-    requireOwn(this, 'member', props?.member)
+    requireProps(this, props, '{ member: web, ports: [80] }')
+    requireOwn(this, 'member', props.member)
     const lab = requireLab(this) as IConstruct & { readonly name: string }
     this.serviceName = serviceName
     this.hostName = `${serviceName}.${lab.name}.svc`
     this.#props = props
+    const inside: PartInside = { toSpec: () => this.#toSpec() }
+    keepInside(this, inside)
     joinLab(this, 'services', new.target)
   }
 
-  /** Returns the Service as the spec has it. */
-  toSpec(): WorkspaceServiceProps {
+  #toSpec(): object {
     const { member, ports, type } = this.#props
-    const given = ports.map((port) => (typeof port === 'number' ? { port } : { ...port }))
-    return { name: this.serviceName, member: member.memberName, ports: given, ...(type !== undefined && { type }) }
+    const given = Array.isArray(ports) ? ports.map((port) => (typeof port === 'number' ? { port } : port)) : ports
+    return { name: this.serviceName, member: member?.memberName, ports: given, ...(type !== undefined && { type }) }
   }
 }

@@ -1,9 +1,12 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
+import { eachAs, hasFields, itemsOf, namesOf, requireProps } from './given-values.ts'
+import { keepInside, type VmInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
 import type { LabRole } from './lab-role.ts'
 import { type PlainTextPassword, type SecretKey, secretKeyRef } from './lab-secret.ts'
+import { wordsOfMember } from './member-words.ts'
 import { noteChange } from './node-problems.ts'
 import { quantityOf } from './plain-values.ts'
 import type {
@@ -124,20 +127,25 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
 
   constructor(scope: Construct, name: string, props: LabVmProps) {
     super(scope, 'vms', name)
-    if (typeof props !== 'object' || props === null)
-      throw new Error(
-        `${this.node.path}: must be given an image, such as { image: release.image('kali'), cpu: 2, memory: '4Gi' }`,
-      )
+    requireProps(this, props, "{ image: release.image('kali'), cpu: 2, memory: '4Gi' }")
     this.#props = props
     noteChange(this)
-    requireOwn(this, 'member', ...(props.dependsOn ?? []))
-    requireOwn(this, 'volume', ...(props.disks ?? []).map((disk) => disk?.volume))
-    requireOwn(this, 'Secret', ...(props.users ?? []).map((user) => user?.password))
-    for (const { name: user, password } of props.users ?? [])
-      if (password !== undefined && typeof password !== 'object')
+    requireOwn(this, 'member', ...itemsOf(props.dependsOn))
+    requireOwn(this, 'volume', ...itemsOf(props.disks).map((disk) => disk?.volume))
+    requireOwn(this, 'Secret', ...itemsOf(props.users).map((user) => user?.password))
+    for (const user of itemsOf(props.users))
+      if (user?.password !== undefined && !hasFields(user.password))
         throw new Error(
-          `${this.node.path}: password of user ${JSON.stringify(user)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
+          `${this.node.path}: password of user ${JSON.stringify(user.name)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
         )
+    const inside: VmInside = {
+      isPatched: () => wordsOfMember(this).isPatched,
+      imageTemplate: () => templateIn(props),
+      imageTexts: () => imageTextsIn(props),
+      imagesOfApp: () => imagesOfAppIn(props),
+      toSpec: () => wordsOfMember(this).patched(this.#toSpec()),
+    }
+    keepInside(this, inside)
     joinLab(this, 'vms', new.target)
   }
 
@@ -145,55 +153,48 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
   connectToPodNetwork(options: Omit<VmInterfaceOptions, 'addressing'> = {}): this {
     if (this.#isOnPodNetwork) throw new Error(`${this.node.path}: is on the pod network already`)
     this.#isOnPodNetwork = true
-    this.addInterface('pod', options)
+    wordsOfMember(this).connections.push({ networkName: 'pod', network: undefined, prefixes: [], words: options })
     return this
   }
 
-  /** Returns what it says of its image; undefined if nothing. */
-  imageTemplate(): { readonly image: string; readonly settings: object } | undefined {
-    const { image, vmDiskImageTemplate: settings } = this.#props
-    return settings === undefined ? undefined : { image: nameOfImage(image), settings }
-  }
-
-  /** Returns the images that it names by a text. A reference is a word for an image that somebody makes. */
-  imageTexts(): readonly string[] {
-    const { image, vmDiskImageTemplate, disks = [] } = this.#props
-    const root = vmDiskImageTemplate === undefined ? [image] : []
-    return [...root, ...disks.map((disk) => disk.image)].filter((one) => typeof one === 'string')
-  }
-
-  /** Returns the images that it names by an object that makes them. */
-  imagesOfApp(): readonly ImageOfApp[] {
-    const { image, disks = [] } = this.#props
-    return [image, ...disks.map((disk) => disk.image)].filter(
-      (one): one is ImageOfApp => typeof one === 'object' && 'imageNamespace' in one,
-    )
-  }
-
-  /** Returns the machine as the spec has it. */
-  toSpec(): WorkspaceVmProps {
+  #toSpec(): object {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
-    const interfaces = this.connections()
+    const interfaces = wordsOfMember(this).interfaces()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
-    const roles = { ...(build && { build: [...build] }), ...(deploy && { deploy: [...deploy] }) }
-    return this.patched({
+    const roles = { ...(build !== undefined && { build }), ...(deploy !== undefined && { deploy }) }
+    return {
       name: this.memberName,
       backingVMDiskImage: nameOfImage(image),
       ...(Object.keys(resources).length > 0 && { resources }),
       ...(diskSize !== undefined && { diskSize: quantityOf(diskSize) }),
-      ...(disks && { disks: disks.map(diskSpec) }),
-      ...(users && { users: users.map(userSpec) }),
+      ...(disks !== undefined && { disks: eachAs(disks, diskSpec) }),
+      ...(users !== undefined && { users: eachAs(users, userSpec) }),
       ...(interfaces.length > 0 && { interfaces }),
-      ...(dependsOn && { dependsOn: dependsOn.map(({ memberName }) => memberName) }),
+      ...(dependsOn !== undefined && { dependsOn: namesOf(dependsOn) }),
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
-    } as WorkspaceVmProps)
+    }
   }
 }
 
+function templateIn({ image, vmDiskImageTemplate: settings }: LabVmProps) {
+  return settings === undefined ? undefined : { image: nameOfImage(image), settings }
+}
+
+function imageTextsIn({ image, vmDiskImageTemplate, disks = [] }: LabVmProps): readonly string[] {
+  const root = vmDiskImageTemplate === undefined ? [image] : []
+  return [...root, ...itemsOf(disks).map((disk) => disk?.image)].filter((one) => typeof one === 'string')
+}
+
+function imagesOfAppIn({ image, disks = [] }: LabVmProps): readonly ImageOfApp[] {
+  return [image, ...itemsOf(disks).map((disk) => disk?.image)].filter(
+    (one): one is ImageOfApp => hasFields(one) && 'imageNamespace' in one,
+  )
+}
+
 function nameOfImage(image: LabImage): string {
-  return typeof image === 'object' ? image.imageName : image
+  return hasFields(image) ? image.imageName : image
 }
 
 function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): WorkspaceVmDiskProps {
@@ -201,20 +202,20 @@ function diskSpec({ name, size, image, volume, readOnly, bus }: LabDisk): Worksp
     name,
     ...(size !== undefined && { size: quantityOf(size) }),
     ...(image !== undefined && { backingVMDiskImage: nameOfImage(image) }),
-    ...(volume !== undefined && { volume: volume.volumeName }),
+    ...(volume !== undefined && { volume: volume?.volumeName }),
     ...(readOnly !== undefined && { readOnly }),
     ...(bus !== undefined && { bus }),
   }
 }
 
-function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): WorkspaceVmUserProps {
+function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): object {
   const rule = sudo === true ? 'ALL=(ALL) NOPASSWD:ALL' : sudo
   return {
     name,
     ...(password !== undefined && passwordOf(password)),
-    ...(sshKeys && { ssh_authorized_keys: [...sshKeys] }),
-    ...(typeof rule === 'string' && { sudo: rule }),
-    ...(groups && groups.length > 0 && { groups: groups.join(',') }),
+    ...(sshKeys !== undefined && { ssh_authorized_keys: sshKeys }),
+    ...(rule !== undefined && rule !== false && { sudo: rule }),
+    ...(groups !== undefined && groups?.length !== 0 && { groups: Array.isArray(groups) ? groups.join(',') : groups }),
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Size } from 'cdk8s'
 import { Construct } from 'constructs'
+import { requireProps } from './given-values.ts'
+import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 import { quantityOf } from './plain-values.ts'
 import type { WorkspaceVolumeProps } from './spec-props.ts'
@@ -49,7 +51,10 @@ export class LabVolume extends Construct {
   constructor(scope: Construct, volumeName: string, props: LabVolumeProps) {
     super(scope, idOfPart(scope, 'volumes', volumeName, new.target))
     this.volumeName = volumeName
+    requireProps(this, props, "{ size: '1Gi' }")
     this.#props = props
+    const inside: PartInside = { toSpec: () => this.#toSpec() }
+    keepInside(this, inside)
     joinLab(this, 'volumes', new.target)
   }
 
@@ -58,8 +63,7 @@ export class LabVolume extends Construct {
     return takenFrom(this, { name: this.volumeName, containerPath, ...options })
   }
 
-  /** Returns the volume as the spec has it. */
-  toSpec(): WorkspaceVolumeProps {
+  #toSpec(): WorkspaceVolumeProps {
     const { size, localPath } = this.#props
     return { name: this.volumeName, size: quantityOf(size), ...(localPath !== undefined && { localPath }) }
   }

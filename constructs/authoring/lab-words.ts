@@ -46,6 +46,18 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/mount it in a container \(volumeMounts\)/, "mount it in a container (mounts: [volume.at('/data')])"],
   [/add an interface with network pod to it/, 'call its connectToPodNetwork()'],
   [/add one with network: pod,/, 'call connectToPodNetwork(),'],
+  [
+    /which is not in spec\.volumes: add it there, or name one that is, or ansible/,
+    "which the lab does not have: take a mount from what addVolume returned, as volume.at('/data'), or from lab.ansibleAt",
+  ],
+  [
+    /which is not in spec\.volumes: add it there, or name one that is/,
+    'which the lab does not have: give what addVolume returned',
+  ],
+  [
+    /which is not in spec\.networks: add it there, or name one that is/,
+    'which the lab does not have: give what addNetwork returned',
+  ],
   [/\bcontainer cluster\b/g, 'member with containers'],
 ]
 

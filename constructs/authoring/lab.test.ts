@@ -521,7 +521,7 @@ describe('a mistake in a lab', () => {
       'spec.url: ',
       'the Workspace is not valid',
       'lab/networks.net: gateway 10.0.0.1 (host 1) is the address of no member on network net: connect one with it, or write outside(1)',
-      'lab/networks.net: via (spec.networks[0].routes[0].nextHopIpAddress): via (nextHopIpAddress) 10.9.0.1',
+      'lab/networks.net: route to 0.0.0.0/0: via (spec.networks[0].routes[0].nextHopIpAddress): via (nextHopIpAddress) 10.9.0.1',
       'lab/networks.net: name server dns has no static address on network net',
       'lab/vms.dns: cpu (spec.vms[0].resources.cpu): ',
       'lab/volumes.data: spec.volumes[0].size: ',
@@ -551,7 +551,7 @@ describe('all that is wrong with a lab is told at once', () => {
     }))
   const linesOf = (props: object) => {
     const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', props as never)
-    return lab.problems().flatMap((one) => one.split('\n  ').slice(1))
+    return lab.node.validate().flatMap((one) => one.split('\n  ').slice(1))
   }
   const networks = [{ name: 'n', cidr: '10.0.0.0/24' }]
 
@@ -618,9 +618,9 @@ describe('all that is wrong with a lab is told at once', () => {
       'spec.vms[0].resources.cpu: ',
       'dependsOn names y',
       'dependsOn names z',
-      'c: its vmDiskImageTemplate is not used',
-      'd: overrides: spec is no field that can be overridden: remove it, or correct its spelling',
-      'd: overrides: running ',
+      'machine c: spec.vms[2]: its vmDiskImageTemplate is not used',
+      'machine d: spec.vms[3]: overrides: spec is no field that can be overridden: remove it, or correct its spelling',
+      'machine d: spec.vms[3]: overrides: running ',
       'dependsOn leads from d back to it',
       'dependsOn leads from e back to it',
     ])
@@ -632,7 +632,7 @@ describe('all that is wrong with a lab is told at once', () => {
     const containers = [{ name: 'c', image: 'web:1' }]
     const overrides = { spec: { containers: [{ name: 'other', imagePullPolicy: 'Always' }] } }
     expect(linesOf({ containerClusters: [{ name: 'p', containers, overrides }] })).toEqual([
-      'spec.containerClusters[0]: p: overrides: spec.containers[other] is not there: name one of spec.containers[c]',
+      'member p: spec.containerClusters[0]: overrides: spec.containers[other] is not there: name one of spec.containers[c]',
     ])
   })
 })
@@ -657,7 +657,7 @@ describe('a part of a lab', () => {
 
   it('may have fields without a value, whatever they are called', () => {
     const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', { later: undefined } as never)
-    expect(lab.problems()).toEqual([])
+    expect(lab.node.validate()).toEqual([])
   })
 
   it('may have a role whose variables all have defaults', () => {

@@ -255,7 +255,7 @@ const AT_THE_LINE: readonly Row[] = [
   [
     'a machine of nothing',
     ({ lab }) => lab.addVm('q', undefined as never),
-    'labs/lab/vms.q: must be given an image, such as',
+    'labs/lab/vms.q: its props must be an object with fields, such as { image',
   ],
   [
     'no network at all',
@@ -298,7 +298,7 @@ const UNCAUGHT_ERRORS: readonly Row[] = [
       lab.addVm('a', { ...START, vmDiskImageTemplate: SOURCE })
       lab.addVm('b', { ...START, vmDiskImageTemplate: OTHER })
     },
-    'b: its vmDiskImageTemplate is not used, since that of a comes first for image debian, and differs in url',
+    'labs/lab/vms.b: spec.vms[1]: its vmDiskImageTemplate is not used, since that of a comes first for image debian, and differs in url',
   ],
 ]
 
@@ -451,7 +451,7 @@ const AT_SYNTH: readonly Row[] = [
   [
     'an override of what the operator decides',
     ({ lab }) => lab.addVm('a', START).patch({ overrides: { running: true } }),
-    'a: overrides: running ',
+    'labs/lab/vms.a: spec.vms[0]: overrides: running ',
   ],
   [
     'a size of an image of a release',
@@ -470,7 +470,7 @@ const AT_SYNTH: readonly Row[] = [
   [
     'a number in a role that JSON does not have',
     ({ lab }) => lab.addVm('a', { ...START, build: [{ role: 'r', variables: { big: 10n } }] }),
-    'labs/lab/vms.a: spec.vms[0].ansible.roles.build[0].variables: cannot be written as JSON: it has a BigInt',
+    'labs/lab/vms.a: role r: spec.vms[0].ansible.roles.build[0].variables: cannot be written as JSON: it has a BigInt',
   ],
   [
     'an Output of Pulumi as an image',

@@ -14,6 +14,16 @@ export interface AuthoredImage {
   readonly settings: object
 }
 
+/** What others ask of an object of an Open Terrain kind, and no author does. */
+export interface AuthoredInside {
+  /** What is wrong with it, as sentences. */
+  readonly problems: () => readonly string[]
+  /** What it says that images are. */
+  readonly images: () => readonly AuthoredImage[]
+  /** What may not work in it, or not as it was meant. */
+  readonly warnings: () => readonly AuthorWarning[]
+}
+
 /** An object of an Open Terrain kind in the tree of an app, of this copy of the package or another one. */
 export interface AuthoredNode extends IConstruct {
   /** Its kind in the API. */
@@ -22,19 +32,13 @@ export interface AuthoredNode extends IConstruct {
   readonly name: string
   /** Of the object. */
   readonly metadata: { readonly namespace?: string | undefined }
-  /** What is wrong with it, as sentences. */
-  problems(): readonly string[]
-  /** What it says that images are. */
-  authoredImages(): readonly AuthoredImage[]
-  /** What may not work in it, or not as it was meant. */
-  warnings(): readonly AuthorWarning[]
 }
 
 /** How often something was added to an app that the problems between its objects depend on. Every copy of this package counts there. */
 const CHANGES = Symbol.for('pelotech.ot/changes')
 
-export function markAuthored(node: IConstruct): void {
-  Object.defineProperty(node, MARK, { value: true })
+export function markAuthored(node: IConstruct, inside: AuthoredInside): void {
+  Object.defineProperty(node, MARK, { value: inside })
   noteChange(node)
 }
 
@@ -45,6 +49,11 @@ export function noteChange({ node: { root } }: IConstruct): void {
 
 export function changesIn(root: IConstruct & { readonly [CHANGES]?: number }): number {
   return root[CHANGES] ?? 0
+}
+
+/** Returns what others ask of an object. */
+export function insideAuthored(node: AuthoredNode): AuthoredInside {
+  return (node as AuthoredNode & { readonly [MARK]: AuthoredInside })[MARK]
 }
 
 function isAuthored(node: IConstruct): node is AuthoredNode {
@@ -68,6 +77,10 @@ export function problemsAround({ node }: IConstruct): boolean {
 
 /** Returns all problems of an app as one text, each under the path of its construct. */
 export function problemsOfApp(root: IConstruct): string {
-  const own = authoredIn(root).flatMap((one) => one.problems().map((problem) => `${one.node.path}: ${problem}`))
+  const own = authoredIn(root).flatMap((one) =>
+    insideAuthored(one)
+      .problems()
+      .map((problem) => `${one.node.path}: ${problem}`),
+  )
   return [...own, ...teamProblems(root)].join('\n')
 }

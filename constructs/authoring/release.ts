@@ -4,7 +4,9 @@ import type { DataSyncSpec } from '../api/data-sync.ts'
 import { dataSyncImageName } from '../api/data-sync-names.ts'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { imageSpecOf } from '../children/data-sync-image.ts'
+import { writtenSpecOf } from './checked-spec.ts'
 import { DataSync } from './data-sync.ts'
+import { addKindWords } from './kind-words.ts'
 import type { ImageOfApp } from './lab-vm.ts'
 import type { DataSyncSpecInput, DataSyncVmProps, VMDiskImageSpecInput } from './spec-props.ts'
 
@@ -70,7 +72,11 @@ export class Release<const Name extends string = string> extends DataSync {
     this.#keys = names
     this.workspaceId = workspaceId
     this.version = version
-    const spec = this.writtenSpec() as DataSyncSpec
+    addKindWords(this, {
+      placeOf: (field) => this.#placeOf(field),
+      metadataSentence: (sentence) => this.#metadataSentence(sentence),
+    })
+    const spec = writtenSpecOf(this) as DataSyncSpec
     this.#templates = new Map(spec.vms.map((vm) => [vm.name, imageSpecOf(spec, vm)]))
     this.#names = new Map(names.map((vm) => [vm, dataSyncImageName({ workspaceId, version, vm })]))
   }
@@ -86,14 +92,15 @@ export class Release<const Name extends string = string> extends DataSync {
   }
 
   /** Its images are given by their names. */
-  protected override placeOf(field: string): string {
+  #placeOf(field: string): string {
     const [vm, index = ''] = /^spec\.vms\[([0-9]+)\]/.exec(field) ?? []
     const key = this.#keys[Number(index)]
+    if (field === 'spec.vms') return 'images'
     return vm === undefined || key === undefined ? field : `images.${key}${field.slice(vm.length)}`
   }
 
   /** Its name is made of others, unless it is given. */
-  protected override metadataSentence(sentence: string): string {
+  #metadataSentence(sentence: string): string {
     if (this.#isNamed || !sentence.startsWith('metadata.name: ')) return sentence
     return `${sentence}, made of workspaceId and version: write others, or metadata with a name`
   }

@@ -42,7 +42,7 @@ describe('VirtualMachine', () => {
     [
       'the path and every field',
       { ...least, resources: { cpu: 0, memory: '2 Gi' }, users: [{ name: 'a:b' }] },
-      /render\/Machine: the VirtualMachine is not valid\n {2}spec\.users\[0\]\.name: .*\n {2}spec\.resources\.cpu: .*\n {2}spec\.resources\.memory: /,
+      /render\/Machine: the VirtualMachine is not valid\n {2}user a:b: spec\.users\[0\]\.name: .*\n {2}spec\.resources\.cpu: .*\n {2}spec\.resources\.memory: /,
     ],
     [
       'a bad name',

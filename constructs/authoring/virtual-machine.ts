@@ -4,7 +4,8 @@ import { dnsLabel } from '../api/shared.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec, virtualMachine } from '../api/virtual-machine.ts'
 import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
-import { AuthoredObject } from './checked-spec.ts'
+import { AuthoredObject, writtenSpecOf } from './checked-spec.ts'
+import { addKindWords } from './kind-words.ts'
 import { guestRemarks, plainPasswords } from './lab-remarks.ts'
 import type { ImageOfApp } from './lab-vm.ts'
 import { namedBy } from './named-by.ts'
@@ -35,9 +36,6 @@ export interface VirtualMachineProps extends Omit<VirtualMachineSpecInput, 'vmDi
  * ```
  */
 export class VirtualMachine extends AuthoredObject {
-  /** Every object that names an image asks for them. */
-  #claims: readonly AuthoredImage[] | undefined
-
   constructor(scope: Construct, id: string, props: VirtualMachineProps) {
     super(
       scope,
@@ -45,24 +43,16 @@ export class VirtualMachine extends AuthoredObject {
       { resource: virtualMachine, name: dnsLabel(), parse: parseVirtualMachineSpec },
       namedBy(id, withImage(props)),
     )
-  }
-
-  /** What it says of images, to be compared with what other objects of the app say. */
-  override authoredImages(): readonly AuthoredImage[] {
-    this.#claims ??= this.#claimsOfSpec()
-    return this.#claims
-  }
-
-  #claimsOfSpec(): readonly AuthoredImage[] {
-    const spec = parseVirtualMachineSpec(this.writtenSpec())
-    if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
-    const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec
-    return [{ namespace: ref.namespace ?? this.metadata.namespace, image: ref.name, settings }]
+    // Every object that names an image asks for them.
+    let claims: readonly AuthoredImage[] | undefined
+    addKindWords(this, {
+      authoredImages: () => (claims ??= imagesIn(writtenSpecOf(this), this.metadata.namespace)),
+      specWarnings: (spec) => this.#warnings(spec as VirtualMachineSpec),
+    })
   }
 
   /** What an author should know about a spec that is valid. */
-  protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
-    const machine = spec as VirtualMachineSpec
+  #warnings(machine: VirtualMachineSpec): readonly AuthorWarning[] {
     const { isMaker, names, sizes } = imagesOfApp(this.node.root)
     const { vmDiskImageRef: ref, vmDiskImageTemplate: template } = machine
     const isUnknown = isMaker && template === undefined && !names.has(ref.name)
@@ -71,6 +61,13 @@ export class VirtualMachine extends AuthoredObject {
     const told = [...guestRemarks(machine, size), ...plainPasswords(machine), ...(isUnknown ? [unknown] : [])]
     return told.map((one) => ({ at: this, ...one }))
   }
+}
+
+function imagesIn(written: unknown, own: string | undefined): readonly AuthoredImage[] {
+  const spec = parseVirtualMachineSpec(written)
+  if (!spec.ok || spec.spec.vmDiskImageTemplate === undefined) return []
+  const { vmDiskImageRef: ref, vmDiskImageTemplate: settings } = spec.spec
+  return [{ namespace: ref.namespace ?? own, image: ref.name, settings }]
 }
 
 /** Returns the props with the image as a manifest has it. What is wrong with them is reported later. */

@@ -2,7 +2,8 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { objectName } from '../api/shared.ts'
 import { parseVMDiskImageSpec, vmDiskImage } from '../api/vm-disk-image.ts'
-import { AuthoredObject } from './checked-spec.ts'
+import { AuthoredObject, writtenSpecOf } from './checked-spec.ts'
+import { addKindWords } from './kind-words.ts'
 import { namedBy } from './named-by.ts'
 import type { AuthoredImage } from './node-problems.ts'
 import type { VMDiskImageSpecInput } from './spec-props.ts'
@@ -30,18 +31,12 @@ export interface VMDiskImageProps extends VMDiskImageSpecInput {
 export class VMDiskImage extends AuthoredObject {
   constructor(scope: Construct, id: string, props: VMDiskImageProps) {
     super(scope, id, { resource: vmDiskImage, name: objectName(), parse: parseVMDiskImageSpec }, namedBy(id, props))
+    addKindWords(this, { authoredImages: () => this.#images() })
   }
 
   /** Returns an image that is made elsewhere, as machines refer to it. */
   static fromName(imageName: string): { readonly imageName: string } {
     return { imageName }
-  }
-
-  /** What it says of images, to be compared with what other objects of the app say. */
-  override authoredImages(): readonly AuthoredImage[] {
-    const settings = this.writtenSpec()
-    if (typeof settings !== 'object' || settings === null) return []
-    return [{ namespace: this.metadata.namespace, image: this.name, settings }]
   }
 
   /** Its name, as machines refer to it. */
@@ -52,5 +47,11 @@ export class VMDiskImage extends AuthoredObject {
   /** Its namespace; undefined if only who applies it says. */
   get imageNamespace(): string | undefined {
     return this.metadata.namespace
+  }
+
+  #images(): readonly AuthoredImage[] {
+    const settings = writtenSpecOf(this)
+    if (typeof settings !== 'object' || settings === null) return []
+    return [{ namespace: this.metadata.namespace, image: this.name, settings }]
   }
 }

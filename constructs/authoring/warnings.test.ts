@@ -9,6 +9,7 @@ import { SPEC_REMARK_IDS } from '../children/spec-remark.ts'
 import type { LabNetwork } from './lab-network.ts'
 import { AUTHOR_WARNING_IDS } from './lab-remarks.ts'
 import { LabSecret, plainText } from './lab-secret.ts'
+import { LabVm } from './lab-vm.ts'
 import type { LabVolume } from './lab-volume.ts'
 import { Release } from './release.ts'
 import { VMDiskImage } from './vm-disk-image.ts'
@@ -176,6 +177,61 @@ describe('warnings', () => {
     })
   })
 
+  describe('of networks', () => {
+    const idsAt = (lab: Workspace) =>
+      Warnings.of(lab)
+        .all()
+        .map(({ at, id }) => `${at.node.id} ${id}`)
+
+    it('are told where nobody is, of a list that was written too', () => {
+      const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', { networks: [{ name: 'written' }] })
+      const empty = lab.addNetwork('empty', { cidr: '10.0.0.0/24' })
+      const used = lab.addNetwork('used', { cidr: '10.1.0.0/24' })
+      lab.addContainers('web').connect(used).add('web', { image: 'web:1' })
+      expect(idsAt(lab)).toEqual(['lab NetworkUnused', 'networks.empty NetworkUnused'])
+      Warnings.of(empty).acknowledge('NetworkUnused')
+      expect(idsAt(lab)).toEqual(['lab NetworkUnused'])
+    })
+
+    it.each<[string, (lab: Workspace, lan: LabNetwork) => unknown, readonly string[]]>([
+      ['nobody else is on it', () => {}, ['vms.desk NoDhcpServer']],
+      [
+        'all others ask too',
+        (lab, lan) => lab.addVm('visitor', START).connect(lan, [], { addressing: 'dhcp' }),
+        ['vms.desk NoDhcpServer', 'vms.visitor NoDhcpServer'],
+      ],
+      [
+        'the only one who could answer is not deployed',
+        (lab, lan) => lab.addVm('server', { ...START, ignoreOnDeploy: true }).connect(lan, 1),
+        ['vms.desk NoDhcpServer'],
+      ],
+      ['a machine has an address', (lab, lan) => lab.addVm('server', START).connect(lan, 1), []],
+      [
+        'a machine sets its address itself',
+        (lab, lan) => lab.addVm('firewall', START).connect(lan, [], { addressing: 'none' }),
+        [],
+      ],
+      [
+        'containers are on it',
+        (lab, lan) => lab.addContainers('dhcp').connect(lan).add('dnsmasq', { image: 'dnsmasq:2' }),
+        [],
+      ],
+    ])('are told of a machine that asks for an address where %s', (_where, add, expected) => {
+      const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+      const lan = lab.addNetwork('lan', { cidr: '10.0.0.0/24' })
+      lab.addVm('desk', START).connect(lan)
+      add(lab, lan)
+      expect(idsAt(lab)).toEqual(expected)
+    })
+
+    it('are not told of addresses on a network of the cluster, or where the guest sets its own', () => {
+      const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
+      lab.addVm('desk', START).connect(lab.addNetwork('vlan', { attach: 'vlans/vlan-100' }))
+      lab.addVm('switch', START).connect(lab.addNetwork('link'), [], { addressing: 'none' })
+      expect(idsAt(lab)).toEqual([])
+    })
+  })
+
   it('have a text for each id', () => {
     // Which nodes a network needs, only the policy says.
     const ids = SPEC_REMARK_IDS.filter((id) => id !== 'NodeSelectorsDiffer')
@@ -231,6 +287,31 @@ describe('a validation of a team', () => {
   })
 })
 
+describe('charts of one program of Pulumi', () => {
+  const image = { metadata: { namespace: 'vmdi-farm' }, url: 'https://images.example.com/g.qcow2', diskSize: '1Gi' }
+
+  it('are rendered into lists of their own, and know each other', () => {
+    vi.mocked(console.warn).mockImplementation((text) => expect(text).toContain('such as golden'))
+    const { images, labs } = render({
+      images: (chart) => new VMDiskImage(chart, 'golden', { ...image, sourceType: 'http' }),
+      labs: (chart) => new Workspace(chart, 'lab').addVm('a', { ...START, image: 'goldne' }),
+    })
+    expect(images).toMatchObject([{ kind: 'VMDiskImage', metadata: { name: 'golden' } }])
+    expect(labs).toMatchObject([{ kind: 'Workspace', metadata: { name: 'lab' } }])
+    expect(console.warn).toHaveBeenCalledTimes(1)
+  })
+
+  it('tell what is wrong with all of them at once', () => {
+    const wrong = () =>
+      render({
+        images: (chart) => new VMDiskImage(chart, 'golden', { ...image, sourceType: 'ftp' as never }),
+        labs: (chart) => new Workspace(chart, 'lab').addVm('a', { ...START, memory: 'much' }),
+        others: (chart) => new Construct(chart, 'team').node.addValidation({ validate: () => ['lacks an uplink'] }),
+      })
+    expect(wrong).toThrow(/images\/golden: [\s\S]*sourceType[\s\S]*labs\/lab: [\s\S]*memory[\s\S]*others\/team: lacks/)
+  })
+})
+
 it('two copies of the package side by side have types that fit', () => {
   const lab = new Workspace(new Chart(new App(), 'labs'), 'lab')
   const net = lab.addNetwork('net', { cidr: '10.0.0.0/24' })
@@ -253,11 +334,14 @@ it('two copies of the package side by side know each other', async () => {
       super(scope, 'router')
       const [a, b] = ['10.0.0.0/24', '10.1.0.0/24'].map((cidr, at) => Workspace.of(this).addNetwork(`n${at}`, { cidr }))
       if (a === undefined || b === undefined) return
-      const vm = Workspace.of(this).addVm('r', START).connect(a, 1).connect(b, 1)
+      const vm = new LabVm(this, 'r', START).connect(a, 1).connect(b, 1)
       a.addRoute(b, vm)
+      a.setGateway(1)
+      b.addNameserver('10.1.0.1')
     }
   }
   new Router(lab)
+  expect(lab.toJson()).toMatchObject({ spec: { networks: [{ rangeGateway: '10.0.0.1' }, { name: 'n1' }] } })
   new Workspace(chart, 'Other', { metadata: { name: 'lab' } })
   new copy.Workspace(chart, 'wrong', { metadata: { name: 'Wrong' } })
   // Each copy tells of the objects of both.

@@ -1,7 +1,7 @@
 import type { IConstruct } from 'constructs'
 import type { AuthorWarning } from './author-warning.ts'
 import { nearestTo } from './nearest-name.ts'
-import { authoredIn } from './node-problems.ts'
+import { authoredIn, insideAuthored } from './node-problems.ts'
 import { isWarningId, WARNING_IDS, type WarningId } from './warning-ids.ts'
 
 /** Types of the metadata of constructs: every copy of this package in a program reads them. */
@@ -66,7 +66,7 @@ export class Warnings {
   all(): readonly AuthorWarning[] {
     const { node } = this.#scope
     const objects = authoredIn(node.root).filter((one) => isBelow(one, this.#scope) || isBelow(this.#scope, one))
-    const found = objects.flatMap((one) => warningsAround(one, one.warnings()))
+    const found = objects.flatMap((one) => warningsAround(one, insideAuthored(one).warnings()))
     const others = node.findAll().flatMap((at) => [...addedTo(at), ...unknownIdsOf(at)])
     const unique = new Map([...found, ...others].map((one) => [textOf(one), one]))
     return [...unique.values()].filter(({ at, id }) => isBelow(at, this.#scope) && !isAcknowledged(at, id))

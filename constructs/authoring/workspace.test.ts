@@ -38,7 +38,7 @@ describe('Workspace', () => {
 
   it('is in no namespace, whatever that of its chart', () => {
     const chart = new Chart(new App(), 'team', { namespace: 'team-a' })
-    new Workspace(chart, 'Lab', { metadata, networks })
+    Warnings.of(new Workspace(chart, 'Lab', { metadata, networks })).acknowledge('NetworkUnused')
     expect(Testing.synth(chart)).toMatchObject([{ metadata: { name: 'lab' } }])
     expect(Testing.synth(chart)[0].metadata.namespace).toBeUndefined()
   })
@@ -51,7 +51,7 @@ describe('Workspace', () => {
         networks: [{ name: 'control-net', cidr: '10.10.0.1/24', nameservers: { addresses: ['dns'] } }],
         volumes: [{ name: 'ansible', size: '1 GB' }],
       },
-      /render\/Lab: the Workspace is not valid\n {2}spec\.volumes\[0\]\.name: .*\n {2}spec\.volumes\[0\]\.size: .*\n {2}spec\.networks\[0\]\.cidr: .*\n {2}spec\.networks\[0\]\.nameservers\.addresses\[0\]: /,
+      /render\/Lab: the Workspace is not valid\n {2}volume ansible: spec\.volumes\[0\]\.name: .*\n {2}volume ansible: spec\.volumes\[0\]\.size: .*\n {2}network control-net: spec\.networks\[0\]\.cidr: .*\n {2}network control-net: spec\.networks\[0\]\.nameservers\.addresses\[0\]: /,
     ],
     [
       'what is wrong between its parts',
@@ -66,7 +66,7 @@ describe('Workspace', () => {
           },
         ],
       },
-      /render\/Lab: .*\n {2}spec\.containerClusters\[0\]\.interfaces\[0\]\.ipAddress: container cluster "app" has on network "control-net", which is 10\.10\.0\.0\/24, the address 10\.10\.1\.7\/24/,
+      /render\/Lab: .*\n {2}member app: interface on control-net: spec\.containerClusters\[0\]\.interfaces\[0\]\.ipAddress: container cluster "app" has on network "control-net", which is 10\.10\.0\.0\/24, the address 10\.10\.1\.7\/24/,
     ],
     [
       'a bad name',

@@ -2,11 +2,13 @@ import type { ApiObjectMetadata } from 'cdk8s'
 import type { Construct, IConstruct } from 'constructs'
 import { POLICY_DEFAULTS } from '../api/policy.ts'
 import { dnsLabel } from '../api/shared.ts'
-import type { SpecProblem } from '../api/spec-problem.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm, workspace } from '../api/workspace.ts'
 import { imagesOfApp, unknownImage } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
 import { AuthoredObject } from './checked-spec.ts'
+import { insideOf, type NetworkInside, type PartInside, type VmInside } from './inside.ts'
+import { placeOfItem } from './item-names.ts'
+import { addKindWords } from './kind-words.ts'
 import { LabContainers, type LabContainersProps } from './lab-containers.ts'
 import { LabNetwork, type LabNetworkProps } from './lab-network.ts'
 import { idOfPart, type LabParts, markLab, requireLab, takenFrom } from './lab-part.ts'
@@ -76,10 +78,20 @@ export class Workspace extends AuthoredObject {
     super(scope, id, { resource: workspace, name: dnsLabel(), parse: parseWorkspaceSpec }, namedBy(id, props))
     this.#written = props
     markLab(this, this.#keeper())
+    addKindWords(this, {
+      givenSpec: (written) => this.#givenSpec(written),
+      furtherProblems: () => this.#problems,
+      specProblems: (spec) => labProblems(spec as WorkspaceSpec),
+      specWarnings: (spec) => this.#warnings(spec as WorkspaceSpec),
+      authoredImages: () => this.#images(),
+      placeOf: (field, names) => this.#placeOf(field, names),
+      sentenceOf: (field, message) => this.#sentenceOf(field, message),
+    })
   }
 
   /**
-   * Returns the lab that a construct is in, or is.
+   * Returns the lab that a construct is in, or is. What its `addVm` and the like make is below the lab: a construct of your own makes its parts in itself, as
+   * `new LabVm(this, ...)`, so that messages name it.
    * @throws Error if it is in none
    */
   static override of(construct: IConstruct): Workspace {
@@ -136,37 +148,31 @@ export class Workspace extends AuthoredObject {
   }
 
   /** What it says of images, to be compared with what other objects of the app say. */
-  override authoredImages(): readonly AuthoredImage[] {
+  #images(): readonly AuthoredImage[] {
     const { vms: written } = this.#written
     const claims = (Array.isArray(written) ? written : []).flatMap((vm) => {
       const { backingVMDiskImage: image, vmDiskImageTemplate: settings } = vm ?? {}
       return typeof image === 'string' && typeof settings === 'object' && settings !== null ? [{ image, settings }] : []
     })
-    const added = this.#there('vms').flatMap((vm) => vm.imageTemplate() ?? [])
+    const added = this.#there('vms').flatMap((vm) => insideOf<VmInside>(vm).imageTemplate() ?? [])
     return [...claims, ...added].map(({ image, settings }) => {
       const fields = Object.entries(settings).map(([field, value]) => [field, plainValue(value)])
       return { namespace: undefined, image, settings: Object.fromEntries(fields) }
     })
   }
 
-  /** What the API server accepts, and cannot work. */
-  protected override specProblems(spec: unknown): readonly SpecProblem[] {
-    return labProblems(spec as WorkspaceSpec)
-  }
-
   /** What an author should know about a spec that is valid. */
-  protected override specWarnings(spec: unknown): readonly AuthorWarning[] {
+  #warnings(lab: WorkspaceSpec): readonly AuthorWarning[] {
     const { sizes } = imagesOfApp(this.node.root)
     const words: AuthorsWords = {
       imageSize: (image) => sizes.get(image),
       isOutside: (at, address) => {
         const network = this.#partAt('networks', at)
-        return network !== undefined && (network as LabNetwork).isOutside(address)
+        return network !== undefined && insideOf<NetworkInside>(network).addresses.isOutside(address)
       },
       // A machine that was added has no other word for them.
-      isPlainTextMeant: (at) => (this.#partAt('vms', at) as LabVm | undefined)?.isPatched === false,
+      isPlainTextMeant: (at) => this.#vmAt(at)?.isPatched() === false,
     }
-    const lab = spec as WorkspaceSpec
     const told = [...labRemarks(lab, words), ...endRemarks(lab, timeOfSynth()), ...this.#imageRemarks(lab)]
     return told.map(({ id, path, name, message }) => {
       const [, list = '', index = ''] = ITEM.exec(path) ?? []
@@ -181,8 +187,8 @@ export class Workspace extends AuthoredObject {
     const { isMaker, names } = imagesOfApp(this.node.root)
     if (!isMaker) return []
     return vms.flatMap((vm, at) => {
-      const part = this.#partAt('vms', at) as LabVm | undefined
-      const isAdded = part !== undefined && !part.isPatched
+      const part = this.#vmAt(at)
+      const isAdded = part !== undefined && !part.isPatched()
       const texts = isAdded ? part.imageTexts() : imageNamesOf(vm)
       const given = isAdded ? part.imagesOfApp() : []
       const item = { path: `spec.vms[${at}]`, name: vm.name }
@@ -202,27 +208,22 @@ export class Workspace extends AuthoredObject {
   }
 
   /** The fields of the spec with the parts that were added. */
-  protected override givenSpec(): unknown {
-    const written = super.givenSpec()
+  #givenSpec(written: unknown): unknown {
     this.#problems = []
     if (typeof written !== 'object' || written === null) return written
     return this.#patches.reduce<unknown>(withPatch, { ...written, ...this.#lists() })
   }
 
-  /** What is wrong with parts, each under the path of its construct. */
-  protected override furtherProblems(): readonly string[] {
-    return this.#problems
-  }
-
   /** A problem of a part that was added names its construct, too. */
-  protected override placeOf(field: string): string {
+  #placeOf(field: string, names: readonly string[]): string {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))
-    return part === undefined ? field : `${part.node.path}: ${placeInWordsOf(part, field)}`
+    if (part === undefined) return placeOfItem(field, names)
+    return placeOfItem(placeInWordsOf(part, field), [part.node.path, ...names.slice(1)])
   }
 
   /** A problem of a part that was added is told in the words that added it. */
-  protected override sentenceOf(field: string, message: string): string {
+  #sentenceOf(field: string, message: string): string {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))
     if (part !== undefined) return inWordsOf(part, message)
@@ -236,6 +237,11 @@ export class Workspace extends AuthoredObject {
     const written: unknown = this.#written[list as keyof Lists]
     const added = list in this.#parts ? this.#there(list as keyof Parts) : []
     return added[index - (Array.isArray(written) ? written.length : 0)]
+  }
+
+  #vmAt(index: number): VmInside | undefined {
+    const part = this.#partAt('vms', index)
+    return part && insideOf<VmInside>(part)
   }
 
   /** Returns the parts of a list that nobody has taken out of the tree. */
@@ -258,18 +264,22 @@ export class Workspace extends AuthoredObject {
   #lists(): Lists {
     const networks = this.#there('networks')
     const specs = {
-      vms: this.#there('vms').map((one) => one.toSpec()),
-      containerClusters: this.#there('containerClusters').map((one) => one.toSpec()),
-      volumes: this.#there('volumes').map((one) => one.toSpec()),
+      vms: this.#there('vms').map(specOfPart),
+      containerClusters: this.#there('containerClusters').map(specOfPart),
+      volumes: this.#there('volumes').map(specOfPart),
       networks: networks.map((one) =>
-        one.toSpec(networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
+        insideOf<NetworkInside>(one).toSpec(networks, (problem) => this.#problems.push(`${one.node.path}: ${problem}`)),
       ),
-      secrets: this.#there('secrets').map((one) => one.toSpec()),
-      services: this.#there('services').map((one) => one.toSpec()),
+      secrets: this.#there('secrets').map(specOfPart),
+      services: this.#there('services').map(specOfPart),
     }
     const lists = Object.entries(specs) as [keyof Lists, readonly unknown[]][]
     return Object.assign({}, ...lists.map(([list, added]) => joined(list, this.#written[list], added)))
   }
+}
+
+function specOfPart(part: IConstruct): unknown {
+  return insideOf<PartInside>(part).toSpec()
 }
 
 /** Returns a part that a function has made. @param hidden the function, which authors call */

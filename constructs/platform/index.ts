@@ -2,10 +2,7 @@
  * What platform teams install, and the policy: `@open-terrain/constructs/platform`. Everything here is promised, as in `@open-terrain/constructs`. It needs
  * cdk8s-plus-29, unlike the rest of the package.
  */
-export { formatDuration, parseDuration } from '../api/duration.ts'
-export { type IpAddress, type IpPrefix, parseCidr } from '../api/ip-address.ts'
 export {
-  isUrlAllowed,
   OPERATOR_NAMESPACE,
   type ParsedPolicy,
   POLICY_DEFAULTS,
@@ -28,7 +25,6 @@ export {
   SERVICE_TYPES,
   type ServiceType,
 } from '../api/policy-fields.ts'
-export { parseQuantity } from '../api/quantity.ts'
 export { SOURCE_TYPES, type SourceType } from '../api/source-type.ts'
 export { type AccessRule, allow, CLUSTER_ACCESS, NAMESPACE_ACCESS } from './access.ts'
 export {
@@ -44,12 +40,8 @@ export {
   type AlertName,
   type AlertOverride,
   type AlertSeverity,
-  fullName,
-  runbookAnchor,
 } from './alerts.ts'
-export { API_KINDS, type ApiKind } from './api-kinds.ts'
 export { Dashboard, type DashboardProps } from './dashboard.ts'
-export { dashboardJson } from './dashboard-json.ts'
 export { ALLOW_DELETION_ANNOTATION, DeletionGuard, type DeletionGuardProps } from './deletion-guard.ts'
 export {
   INSTALLATION_PARTS,
@@ -61,18 +53,8 @@ export {
   renderInstallation,
   renderMonitoring,
 } from './installation.ts'
-export {
-  type InstallationNamespaces,
-  type InstallationProblem,
-  namespaceProblems,
-  networkPolicyProblems,
-  resourceProblems,
-  variableProblems,
-} from './installation-problems.ts'
 export { LabIsolation, type LabIsolationProps } from './lab-isolation.ts'
-export { labIsolationRules } from './lab-isolation-rules.ts'
-export { manifestYaml } from './manifest-yaml.ts'
-export { isPrometheusDuration, Monitoring, type MonitoringProps } from './monitoring.ts'
+export { Monitoring, type MonitoringProps } from './monitoring.ts'
 export { Namespaces, type NamespacesProps } from './namespaces.ts'
 export { NetworkPolicies, type NetworkPoliciesOptions, type NetworkPoliciesProps } from './network-policies.ts'
 export { Operator, type OperatorProps } from './operator.ts'
@@ -83,9 +65,7 @@ export {
   type OperatorPodOptions,
   type Toleration,
 } from './operator-deployment.ts'
-export { heapFlag } from './operator-heap.ts'
 export { type InstallationOwner, manifestsOwner } from './owner-guard.ts'
-export { policyData, SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
+export { SyncOperatorPolicy, type SyncOperatorPolicyProps } from './policy.ts'
 export { RECORDING_RULES } from './recording-rules.ts'
-export { NOT_PRUNED, RETAIN_ANNOTATION } from './retained.ts'
 export { UserRoles } from './user-roles.ts'

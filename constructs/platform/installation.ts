@@ -1,3 +1,4 @@
+import type { Chart } from 'cdk8s'
 import type { PolicyValues } from '../api/policy-keys.ts'
 import { RESOURCES } from '../api/resources.ts'
 import { render } from '../children/render.ts'
@@ -113,6 +114,6 @@ export function renderMonitoring(props: MonitoringProps = {}): readonly Manifest
   })
 }
 
-function manifests(build: Parameters<typeof render>[0]): readonly Manifest[] {
+function manifests(build: (chart: Chart) => void): readonly Manifest[] {
   return render(build) as Manifest[]
 }

@@ -20,7 +20,7 @@ const LOAD = `trap 'exit 0' TERM; while nft -f ${RULES}; do sleep 30 & wait $!; 
 const CHECK = `nft list table inet ${LAB_TABLE} > /dev/null && nft list table arp ${LAB_TABLE} > /dev/null`
 
 /**
- * Keeps every node out of the networks that its Linux bridges carry: a DaemonSet that loads {@link labIsolationRules}. Its pods need the network of
+ * Keeps every node out of the networks that its Linux bridges carry: a DaemonSet that loads rules of nftables. Its pods need the network of
  * the node and NET_ADMIN, so they have a namespace of their own. They have no ServiceAccount token and reach no API. The operator sees by their
  * readiness which nodes have the rules. When they are removed, the rules stay until the node starts again. Throws if the image is empty.
  */

@@ -16,8 +16,9 @@ const router = `lab-router-${version.replaceAll('.', '-')}`
 /** Stands for an output, because constructs check texts. */
 const PASSWORD = 'password-of-the-stack'
 
-const images = new Rendered('images', {
-  objects: render((chart) => {
+// In one call, so that all mistakes are told at once, and the lab takes the image from where it is made.
+const objects = render({
+  images: (chart) => {
     new VMDiskImage(chart, 'router', {
       metadata: { name: router, namespace: 'vmdi-farm' },
       url: `https://images.example.com/router/${version}/disk.qcow2`,
@@ -25,11 +26,8 @@ const images = new Rendered('images', {
       sourceType: 'http',
       diskSize: '18Gi',
     })
-  }),
-})
-
-const lab = new Rendered('lab', {
-  objects: render((chart) => {
+  },
+  lab: (chart) => {
     new Workspace(chart, 'lab', {
       metadata: { name: 'team-lab' },
       vms: [
@@ -47,7 +45,13 @@ const lab = new Rendered('lab', {
       ],
       networks: [{ name: 'control', cidr: '10.10.0.0/24' }],
     })
-  }),
+  },
+})
+
+const images = new Rendered('images', { objects: objects.images })
+
+const lab = new Rendered('lab', {
+  objects: objects.lab,
   // In the same way, outputs of other resources.
   outputs: { [PASSWORD]: config.requireSecret('password') },
   // The hour begins when the image is ready.

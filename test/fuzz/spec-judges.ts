@@ -1,5 +1,6 @@
 import { DataSync, VirtualMachine, VMDiskImage, Warnings, Workspace, WorkspaceSnapshot } from '@open-terrain/constructs'
 import {
+  addKindWords,
   dataSync,
   parseDataSyncSpec,
   parseVirtualMachineSpec,
@@ -25,8 +26,9 @@ const PARSERS = {
 
 /** Authors are also told what the API server accepts, and cannot work. */
 class JudgedWorkspace extends Workspace {
-  protected override specProblems(): [] {
-    return []
+  constructor(...given: ConstructorParameters<typeof Workspace>) {
+    super(...given)
+    addKindWords(this, { specProblems: () => [] })
   }
 }
 

@@ -1,5 +1,5 @@
+import { labIsolationRules } from '@open-terrain/constructs/infra'
 import { renderWorkspaceNetwork } from '@open-terrain/constructs/operator'
-import { labIsolationRules } from '@open-terrain/constructs/platform'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ATTACKS } from './attacks.ts'
 import { Host, whyNot } from './namespaces.ts'

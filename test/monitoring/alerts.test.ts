@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ALERTS, type AlertName, fullName, RECORDING_RULES } from '@open-terrain/constructs/platform'
+import { fullName } from '@open-terrain/constructs/infra'
+import { ALERTS, type AlertName, RECORDING_RULES } from '@open-terrain/constructs/platform'
 import { describe, expect, inject, it } from 'vitest'
 import { type AlertCase, CASES, type Series } from './cases.ts'
 import type { Prometheus } from './prometheus.ts'

@@ -1,4 +1,4 @@
-import { dashboardJson } from '@open-terrain/constructs/platform'
+import { dashboardJson } from '@open-terrain/constructs/infra'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { MonitoredWorld } from './monitored-world.ts'
 import { panelsOf } from './panels.ts'

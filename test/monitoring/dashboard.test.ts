@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dashboardJson, RECORDING_RULES, renderMonitoring } from '@open-terrain/constructs/platform'
+import { dashboardJson } from '@open-terrain/constructs/infra'
+import { RECORDING_RULES, renderMonitoring } from '@open-terrain/constructs/platform'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dashboardJson } from '@open-terrain/constructs/platform'
+import { dashboardJson } from '@open-terrain/constructs/infra'
 import { type DrawnPanel, dashboardPicture } from './dashboard-picture.ts'
 import { MonitoredWorld } from './monitored-world.ts'
 import { type Panel, panelsOf } from './panels.ts'

@@ -1,3 +1,4 @@
+import { fullName } from '@open-terrain/constructs/infra'
 import {
   DATA_SYNC_PHASES,
   DATA_SYNC_REASON_HELP,
@@ -11,7 +12,7 @@ import {
   WORKSPACE_SNAPSHOT_PHASES,
   WORKSPACE_SNAPSHOT_REASON_HELP,
 } from '@open-terrain/constructs/operator'
-import { type AlertName, fullName } from '@open-terrain/constructs/platform'
+import type { AlertName } from '@open-terrain/constructs/platform'
 import { inject, it } from 'vitest'
 import { type RuleTests, testRules } from './promtool.ts'
 import { renderedRules, rulesOf } from './rendered.ts'

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ALERTS, type AlertName, runbookAnchor } from '@open-terrain/constructs/platform'
+import { runbookAnchor } from '@open-terrain/constructs/infra'
+import { ALERTS, type AlertName } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,4 +1,5 @@
-import { type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { fullName } from '@open-terrain/constructs/infra'
+import type { AlertName } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { PERSISTENT_VOLUME_CLAIM, SECRET, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useOwnCluster } from '../harness/cluster.ts'

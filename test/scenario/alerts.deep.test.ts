@@ -1,4 +1,5 @@
-import { ALERTS, type AlertName, fullName } from '@open-terrain/constructs/platform'
+import { fullName } from '@open-terrain/constructs/infra'
+import { ALERTS, type AlertName } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'

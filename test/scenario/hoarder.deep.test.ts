@@ -1,4 +1,5 @@
-import { heapFlag, MEMORY_LIMIT } from '@open-terrain/constructs/platform'
+import { heapFlag } from '@open-terrain/constructs/infra'
+import { MEMORY_LIMIT } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { deleteLargeWorkspaces, storeLargeObjects } from '../harness/large-objects.ts'

@@ -16,14 +16,14 @@ function unsaid(spec: WorkspaceSpec): string[] {
   const warned = renderComponents({ workspace, spec, policy: POLICY }).flatMap(({ warnings = [] }) => warnings)
   const lab = new Workspace(new Chart(new App(), 'labs'), 'lab', spec as never)
   const said = [
-    ...lab.problems(),
+    ...lab.node.validate(),
     ...Warnings.of(lab)
       .all()
       .map(({ message }) => message),
   ]
     .map(plain)
     .join('\n')
-  if (lab.problems().length > 0) return []
+  if (lab.node.validate().length > 0) return []
   return warned
     .map(({ message }) => plain(message))
     .filter((message) => !(said.includes(message) || OF_POLICY.some((pattern) => pattern.test(message))))
