@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { LongOnesFirst } from './test/setup/long-ones-first.ts'
 
 type Options = NonNullable<TestProjectInlineConfiguration['test']>
 
@@ -114,23 +114,6 @@ const PROJECTS: Readonly<Record<string, { readonly folders: readonly string[] } 
     maxWorkers: 2,
     sequence: { groupOrder: 2 },
   },
-}
-
-/** Short files that take minutes. Vitest begins with the largest, and these would be the last, with nothing beside them. */
-const LONG = ['hoarder', 'virtual-machine-retry', 'workspace-children', 'admission-source-url', 'example-labs'].map(
-  (name) => `test/scenario/${name}.deep.test.ts`,
-)
-
-class LongOnesFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const projects = [...new Set(sorted.map(({ project }) => project))]
-    const isLong = ({ moduleId }: TestSpecification) => LONG.some((file) => moduleId.endsWith(file))
-    return projects.flatMap((project) => {
-      const own = sorted.filter((one) => one.project === project)
-      return [...own.filter(isLong), ...own.filter((one) => !isLong(one))]
-    })
-  }
 }
 
 /** Have modes of their own: one needs the Pulumi CLI (`npm run test:rollout`), the other one root on Linux (`npm run test:node`). */

@@ -1,7 +1,8 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, matchesGlob } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import config from '../../vitest.config.ts'
+import { DURATIONS, longOnesFirst } from '../setup/long-ones-first.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Have commands of their own, because they need more than Node and a control plane. */
@@ -59,5 +60,19 @@ describe('quick and deep tests', () => {
     const faults = faultsIn(file)
     expect(faults.length).toBeGreaterThan(4)
     expect(faults.filter((type) => !scripts.includes(`'${type}'`))).toEqual([])
+  })
+})
+
+describe('the order of test files', () => {
+  it('goes by times of files that exist', () => {
+    const files = Object.keys(DURATIONS)
+    expect(files.length).toBeGreaterThan(50)
+    expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([])
+  })
+
+  it('ends with what is short, and keeps the files of a project together', () => {
+    const file = (name: string, seconds: number, group = 0) => ({ name, project: name.slice(0, 1), group, seconds })
+    const files = [file('a1', 0), file('a2', 30), file('b1', 20), file('b2', 25), file('c1', 0, 1), file('c2', 90, 1)]
+    expect(longOnesFirst(files).map(({ name }) => name)).toEqual(['b2', 'b1', 'a2', 'a1', 'c2', 'c1'])
   })
 })

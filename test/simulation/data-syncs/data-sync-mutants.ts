@@ -141,6 +141,7 @@ export const DATA_SYNC_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'dataSyncsCalm',
+    seed: 3,
   },
   {
     name: 'the status of a DataSync is written though it says nothing new',

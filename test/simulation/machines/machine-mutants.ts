@@ -259,5 +259,6 @@ export const MACHINE_MUTANTS: readonly Mutant[] = [
       return planMachine({ ...world, spec }, now)
     }),
     kind: 'machinesCalm',
+    seed: 4,
   },
 ]

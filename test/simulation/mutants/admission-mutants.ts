@@ -130,6 +130,7 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     // Only claims compare in this way. The queue, in the module of `compareTickets`, uses the original.
     seam: seam(ADMISSION.queue, 'compareTickets', (compareTickets) => (a, b) => compareTickets(b, a)),
     kind: 'rush',
+    seed: 4,
   },
   { name: 'one slot more than the limit, at the gate alone', invariant: 1, seam: oneSlotMore, kind: 'gateCalm' },
   {

@@ -184,6 +184,7 @@ export const IMAGE_MUTANTS: readonly Mutant[] = [
       return parsePolicy(data, POLICY_DEFAULTS)
     }),
     kind: 'undisturbed',
+    seed: 3,
   },
   {
     name: 'a bad spec waits without a word',

@@ -26,6 +26,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return { ...world, machine: off, instance: undefined }
     }, false),
     kind: 'workspacesResetCalm',
+    seed: 4,
   },
   {
     name: 'a machine gets its new root disk before that is complete',
@@ -36,6 +37,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return { ...world, next: { ...world.next, clone: { ...clone, phase: 'Succeeded' } } }
     }),
     kind: 'workspacesResetCalm',
+    seed: 3,
   },
   {
     name: 'a root disk that was replaced is not kept',
@@ -45,6 +47,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return recordOfSwap({ ...draft, world: { ...world, policy: { ...world.policy, resetGraceMs: 0 } } })
     }),
     kind: 'workspacesResetCalm',
+    seed: 4,
   },
   {
     name: 'a request for a new root disk counts twice',
@@ -55,6 +58,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return { ...answeredRequests({ vm }), rebuildRequest, resetRequest }
     }),
     kind: 'workspacesResetCalm',
+    seed: 4,
   },
   {
     name: 'a request for one machine gives way to the older one of its lab',
@@ -65,6 +69,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return requests({ ...facts, workspace: { ...facts.workspace, status }, children }, rollout)
     }),
     kind: 'workspacesResetCalm',
+    seed: 8,
   },
 ]
 

@@ -70,6 +70,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return leavingIn(world).filter(({ kind }) => kind !== 'VirtualMachine')
     }),
     kind: 'workspacesCalm',
+    seed: 4,
   },
   {
     name: 'what has the name of a part is one',
@@ -155,6 +156,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: seam(WORKSPACES.asWanted, 'isAsWanted', () => () => true),
     kind: 'workspacesCalm',
+    seed: 4,
   },
   {
     name: 'a part is written though it is as it should be',
@@ -202,6 +204,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'workspacesLate',
+    seed: 4,
   },
   {
     name: 'a copy of a Secret keeps the values that it was made with',
@@ -210,6 +213,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return existing === undefined ? await withCopiedValues(wanted, existing, ...more) : wanted
     }),
     kind: 'workspacesSharing',
+    seed: 5,
   },
   {
     name: 'what somebody changed in a copy of a Secret is not noticed',
@@ -225,6 +229,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'workspacesSharing',
+    seed: 9,
   },
   {
     name: 'a key that a Secret of a workspace has lost is not noticed',
@@ -263,6 +268,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: forgetting('Failed'),
     kind: 'workspacesPlayedCalm',
+    seed: 3,
   },
   {
     name: 'roles are played on machines that were there before anybody played',
@@ -306,6 +312,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
         },
     ),
     kind: 'workspacesCalm',
+    seed: 5,
   },
   {
     name: 'machines stay on when their lab is switched off',
@@ -314,6 +321,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return renderWorkspaceMachine({ ...props, spec: { ...props.spec, powerState: 'Running' } })
     }),
     kind: 'workspacesSwitchedCalm',
+    seed: 4,
   },
   {
     name: 'container clusters stay on when their lab is switched off, and it says that they are off',
@@ -333,6 +341,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       }),
     ),
     kind: 'workspacesSwitchedCalm',
+    seed: 4,
   },
   {
     name: 'a lab ends when it says, however late the warning was',
