@@ -17,12 +17,16 @@ import {
 describe('two replicas', () => {
   const cluster = useOwnCluster()
 
-  it('hand over when the leader is told to end, and no download notices', async () => {
+  it.each([
+    ['told to end', async ({ process }: Replica) => expect(await process.terminate()).toBe(0)],
+    // It gives its Lease to nobody: the other one waits until that is over.
+    ['killed', async ({ process }: Replica) => process.kill()],
+  ])('hand over when the leader is %s, and no download notices', async (_how, end) => {
     await using pair = await Pair.start(cluster())
     const { world, one, release } = pair
     for (const name of NAMES) await world.createImage(name)
     await world.untilDownloading('image-1')
-    expect(await one.process.terminate()).toBe(0)
+    await end(one)
     await untilLeader(world, 'two')
     release()
     await finish(world)
