@@ -81,7 +81,7 @@ module.exports = {
         pathNot: [
           '^crds-gen/',
           '^cli/picture/',
-          '^constructs/((platform/)?index|operator)[.]ts$',
+          '^constructs/((platform/)?index|infra|operator)[.]ts$',
           '^operator/registered-metrics[.]ts$',
           npm('yaml', 'cdk8s', 'constructs', 'zod', 'typescript', '@microsoft/api-extractor'),
         ],
@@ -108,7 +108,8 @@ module.exports = {
     },
     {
       name: 'infra-door-for-infra',
-      comment: 'The package of infra needs it in exactly its version. Authors and the operator have doors of their own.',
+      comment:
+        'The package of infra needs it in exactly its version. Authors and the operator have doors of their own.',
       severity: 'error',
       from: { pathNot: ['^(infra|crds-gen|test)/', TESTS, FIXTURES] },
       to: { path: '(^|/)constructs/infra[.]ts$' },

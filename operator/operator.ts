@@ -199,7 +199,7 @@ export class OperatorReplica {
       })
       const claimsOn: ClaimsOn = (image) => references.flatMap((source) => source.claims?.(image) ?? [])
       const shared = { ...this.#services, ...policy, countReferences: images.countReferences, claimsOn }
-      const machines = new MachineController({ ...shared, ...this.#machines, neighbours })
+      const machines = new MachineController({ ...shared, ...this.#machines, neighbours, serverNow })
       const dataSyncs = new DataSyncController({ ...this.#services, ...policy, ...this.#dataSyncs })
       const workspaces = new WorkspaceController({ ...shared, ...this.#workspaces, serverNow })
       const snapshots = new WorkspaceSnapshotController({ ...this.#services, ...policy, ...this.#snapshots, serverNow })

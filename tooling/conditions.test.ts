@@ -36,17 +36,10 @@ const SAID: Pick<Sayings<typeof RULES, WorkspaceReason>, 'GadgetSpinning'> = {
   GadgetSpinning: saying(true, { reason: 'NameConflict', message: 'it spins' }),
 }
 
-const QUIET: Sayings<typeof WORKSPACE_CONDITION_RULES, WorkspaceReason> = {
+/** Of the others, one alone says anything. */
+const QUIET = {
   Ready: saying(true, { reason: 'Ready', message: 'all of it' }),
-  Reconciling: undefined,
-  Stalled: undefined,
-  Settled: undefined,
-  UpToDate: undefined,
-  NetworksIsolated: undefined,
-  VolumeLost: undefined,
-  SecretLost: undefined,
-  SpecWarning: undefined,
-}
+} as Sayings<typeof WORKSPACE_CONDITION_RULES, WorkspaceReason>
 
 const at = (now: number) => ({ generation: 1, now })
 const spinning = conditionsOf(RULES, { ...QUIET, ...SAID }, [], at(NOW))

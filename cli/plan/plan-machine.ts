@@ -167,6 +167,7 @@ function worldOf(vm: MachineView, { policy, cloudInit, children, images }: Made)
     isDiskElsewhere: false,
     isRestoredClaimLost: false,
     restoredAside: undefined,
+    serverNow: undefined,
     conflict: undefined,
     leaving: undefined,
     orphan: undefined,

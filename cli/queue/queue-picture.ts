@@ -1,4 +1,4 @@
-import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
+import type { Reason, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../operator/base/messages.ts'
 import { fromTime } from '../../operator/base/time.ts'
 import { compareTickets } from '../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
@@ -104,7 +104,7 @@ export interface QueuePicture {
 }
 
 /** Reasons of an image that waits for its turn alone. */
-const IN_LINE: ReadonlySet<string | undefined> = new Set(['Queued', 'Paused'])
+const IN_LINE: ReadonlySet<string | undefined> = new Set<Reason>(['Queued', 'Paused'])
 const PERCENT = /^(\d+(?:\.\d+)?)%$/
 const MINUTE_MS = 60_000
 

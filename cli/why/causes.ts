@@ -1,4 +1,4 @@
-import type { ReasonHelp } from '@open-terrain/constructs/operator'
+import type { Reason, ReasonHelp, VirtualMachineReason, WorkspaceReason } from '@open-terrain/constructs/operator'
 import type { ClusterChoice } from '../surroundings.ts'
 import { isQuiet } from './quiet.ts'
 import { remedyCommands } from './remedies.ts'
@@ -80,8 +80,11 @@ function causeAt(path: readonly StoryLink[], { operatorNamespace, lab, cluster }
 }
 
 /** Reasons of a member of a lab that waits for a Secret or a ConfigMap. */
-const OF_SECRETS: ReadonlySet<string | undefined> = new Set([
-  ...['SecretMissing', 'ConfigMapMissing', 'MissingPasswordSecret', 'MissingUserDataSecret'],
+const OF_SECRETS: ReadonlySet<string | undefined> = new Set<WorkspaceReason | VirtualMachineReason | Reason>([
+  'SecretMissing',
+  'ConfigMapMissing',
+  'MissingPasswordSecret',
+  'MissingUserDataSecret',
 ])
 
 /** Returns the lab that says it of all of its members, with one command for all that is missing. */

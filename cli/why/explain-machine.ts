@@ -1,5 +1,5 @@
 import { LABELS } from '@open-terrain/constructs'
-import type { VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs/operator'
+import type { VirtualMachineReason, VirtualMachineSpec, VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DATA_VOLUME,
@@ -28,11 +28,24 @@ export interface MachineObject extends OwnObject {
 }
 
 /** Reasons of a machine that is not on its way to its disk, or to run: looking further shows nothing. */
-const BY_SPEC: ReadonlySet<string | undefined> = new Set([
-  ...['InvalidSpec', 'TooLarge', 'NetworkNotAllowed', 'OverrideNotAllowed', 'NameConflict', 'NamespaceTerminating'],
-  ...['KubeVirtMissing', 'CDIMissing', 'KubeVirtNotResponding', 'CDINotResponding', 'Refused', 'InternalError'],
+const BY_SPEC: ReadonlySet<string | undefined> = new Set<VirtualMachineReason>([
+  'InvalidSpec',
+  'TooLarge',
+  'NetworkNotAllowed',
+  'OverrideNotAllowed',
+  'NameConflict',
+  'NamespaceTerminating',
+  'KubeVirtMissing',
+  'CDIMissing',
+  'KubeVirtNotResponding',
+  'CDINotResponding',
+  'Refused',
+  'InternalError',
 ])
-const SECRETS: ReadonlySet<string | undefined> = new Set(['MissingPasswordSecret', 'MissingUserDataSecret'])
+const SECRETS: ReadonlySet<string | undefined> = new Set<VirtualMachineReason>([
+  'MissingPasswordSecret',
+  'MissingUserDataSecret',
+])
 
 /** Returns why a machine is as it is. */
 export async function explainMachine(machine: MachineObject, telling: Telling): Promise<StoryLink> {

@@ -7,6 +7,7 @@ import {
   virtualMachine,
   volumeClaimsIn,
   type WorkspaceComponent,
+  type WorkspaceReason,
   type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../operator/base/messages.ts'
@@ -36,7 +37,7 @@ const FOLLOWED_MAX = 10
 const NAMED_MAX = 5
 
 /** Reasons of a component that waits for another one, which is a component too. */
-const WAITS_FOR_OTHERS: ReadonlySet<string> = new Set(['WaitingForImages', 'Provisioning', 'Halting'])
+const WAITS_FOR_OTHERS: ReadonlySet<string> = new Set<WorkspaceReason>(['WaitingForImages', 'Provisioning', 'Halting'])
 
 /** Returns why a lab is as it is. */
 export async function explainWorkspace(lab: WorkspaceObject, telling: Telling): Promise<StoryLink> {

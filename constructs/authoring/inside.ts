@@ -1,5 +1,4 @@
 import type { IConstruct } from 'constructs'
-import type { ImageOfApp } from './lab-vm.ts'
 import type { NetworkAddresses } from './network-addresses.ts'
 import type { WorkspaceNetworkProps } from './spec-props.ts'
 
@@ -34,7 +33,7 @@ export interface VmInside extends PartInside {
   /** Returns the images that it names by a text. A reference is a word for an image that somebody makes. */
   readonly imageTexts: () => readonly string[]
   /** Returns the images that it names by an object that makes them. */
-  readonly imagesOfApp: () => readonly ImageOfApp[]
+  readonly imagesOfApp: () => readonly { readonly imageName: string; readonly imageNamespace: string | undefined }[]
 }
 
 /** Keeps what a lab asks of a part. */

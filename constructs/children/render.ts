@@ -17,13 +17,15 @@ type Build = (chart: Chart) => void
  * visits its whole App, and ids must be unique in it.
  * @throws Error with all problems of the constructs
  */
-export function render(build: Build): object[]
+export function render(build: (chart: Chart) => void): object[]
 /**
  * Builds the charts of a program, and returns the objects of each under its name: `const { images, lab } = render({ images: (chart) => …, lab: (chart) => … })`.
  * They are one App: all problems of all charts are told at once, and what a lab names is looked for in all of them.
  * @throws Error with all problems of all charts
  */
-export function render<Name extends string>(builds: Readonly<Record<Name, Build>>): Record<Name, object[]>
+export function render<Name extends string>(
+  builds: Readonly<Record<Name, (chart: Chart) => void>>,
+): Record<Name, object[]>
 export function render(given: Build | Readonly<Record<string, Build>>): object[] | Record<string, object[]> {
   const app = new App()
   if (typeof given === 'function') return renderedIn(app, { render: given })['render'] as object[]

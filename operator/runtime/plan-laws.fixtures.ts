@@ -73,25 +73,26 @@ function refused({ group = '', plural }: ResourceType, verb: string): string[] {
   return isGranted ? [] : [`${verb} ${plural}.${group}`]
 }
 
-/** Checks that a status has the conditions that its kind declares, those that are always there among them, each with one of its reasons. */
-function expectDeclared(kind: string, conditions: readonly Condition[]): void {
+/** Checks that a status has the conditions that its kind declares, each with one of its reasons. One that is deleted at once may lack some. */
+function expectDeclared(kind: string, conditions: readonly Condition[], isGoing: boolean): void {
   const rules = RESOURCES.find((one) => one.kind === kind)?.conditions ?? {}
   const said = conditions.map(({ type, reason }) => `${type}: ${reason}`)
-  if (SHOWN.has([kind, ...said].join())) return
-  const always = Object.keys(rules).filter((type) => rules[type]?.presence === 'always')
+  const key = [kind, isGoing, ...said].join()
+  if (SHOWN.has(key)) return
+  const always = Object.keys(rules).filter((type) => rules[type]?.presence === 'always' && !isGoing)
   expect(conditions.map(({ type }) => type)).toEqual(expect.arrayContaining(always))
   const undeclared = conditions.filter(
     ({ type, reason }) => rules[type]?.reasons?.includes(reason) === false || rules[type] === undefined,
   )
   expect(undeclared).toEqual([])
-  SHOWN.add([kind, ...said].join())
+  SHOWN.add(key)
 }
 
 /** Checks what tools that apply from Git show of a status: Argo CD with our health script, and whoever waits by the rules of kstatus, such as Flux. */
 export function expectShown({ apiVersion, kind, metadata }: KubeObject, status: Told): void {
   const { phase, reason = '', message = '', observedGeneration, conditions = [] } = status
-  expectDeclared(kind, conditions)
   const isGoing = metadata.deletionTimestamp !== undefined
+  expectDeclared(kind, conditions, isGoing)
   const holding = conditions.filter((one) => one.status === 'True').map(({ type }) => type)
   const key = [kind, isGoing, observedGeneration === metadata.generation, phase, reason, ...holding].join()
   if (SHOWN.has(key)) return

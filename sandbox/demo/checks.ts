@@ -15,7 +15,7 @@ import {
   watchLedger,
   watchTransfers,
 } from './timeline.ts'
-import { goesWithAll, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
+import { goesWithAll, isRestored, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
 
 /** Checks all promises, in the order of the summary. */
 export function check(evidence: Evidence): Check[] {
@@ -38,6 +38,7 @@ export function check(evidence: Evidence): Check[] {
     preloadsARelease(evidence),
     standsUpAsOne(evidence),
     switchesOffAndOn(evidence),
+    isRestored(evidence),
     goesWithAll(evidence),
     operatorEnded(evidence),
   ]

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { WORKSPACE_NAME } from './cast.ts'
 import type { Evidence } from './evidence.ts'
 import type { Entry, Fact } from './facts.ts'
-import { goesWithAll, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
+import { goesWithAll, isRestored, standsUpAsOne, switchesOffAndOn } from './workspace-checks.ts'
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' }
 const KINDS = ['Namespace', 'Image', 'Network', 'Volume', 'Ansible', 'ContainerCluster', 'VirtualMachine']
@@ -18,10 +18,15 @@ const image = (isReady: boolean) => ({
   status: { phase: isReady ? 'Succeeded' : 'Queued' },
   isReady,
 })
-const machine = (phase: string) => ({
+const machine = (phase: string, restoredClaim?: string) => ({
   kind: 'machine',
   metadata: { name: 'demo-vm', uid: 'm', namespace: WORKSPACE_NAME },
-  status: { phase },
+  status: { phase, restoredClaim },
+})
+const point = (phase: string) => ({
+  kind: 'point',
+  metadata: { name: 'before-exam', uid: 's', namespace: WORKSPACE_NAME },
+  status: { restore: { phase } },
 })
 const pod = {
   kind: 'pod',
@@ -39,8 +44,12 @@ const STORY = {
   'workspace ready': workspace('Ready', '7/7'),
   'first pod gone ✗': pod,
   'workspace off': workspace('Ready', '7/7', {}, components(), 'Halted'),
+  'restore begun': point('InProgress'),
+  'restore waits': point('WaitForFirstConsumer'),
+  'machine restored': machine('Ready', 'restore-1-rootdisk'),
   'second pod created': { ...pod, metadata: { ...pod.metadata, name: 'q', uid: 'q' } },
   'workspace on': workspace('Ready', '7/7'),
+  'restore done': point('Succeeded'),
   'workspace deleted': workspace('Provisioning', '7/7', DELETED),
   'machine gone ✗': machine('Ready'),
   'pod gone ✗': { ...pod, metadata: { ...pod.metadata, name: 'q', uid: 'q' } },
@@ -80,7 +89,11 @@ describe('a workspace that comes and goes', () => {
     })
     expect(switchesOffAndOn(toEvidence(story))).toMatchObject({
       held: true,
-      detail: 'pods stopped: 1; the machine and its disk stayed; Ready again 20 ms after it was off',
+      detail: 'pods stopped: 1; the machine and its disk stayed; Ready again 50 ms after it was off',
+    })
+    expect(isRestored(toEvidence(story))).toMatchObject({
+      held: true,
+      detail: 'InProgress, WaitForFirstConsumer, Succeeded; the machine starts from the disk of then',
     })
     expect(goesWithAll(toEvidence(story))).toMatchObject({
       held: true,
@@ -109,6 +122,14 @@ describe('a workspace that comes and goes', () => {
     ],
   ])('does not stand up where it %s', (_what, told, problem) => {
     expect(standsUpAsOne(toEvidence(told))).toMatchObject({ held: false, detail: expect.stringContaining(problem) })
+  })
+
+  it.each<[string, readonly (readonly [string, object])[], string]>([
+    ['failed', instead('restore done', point('Failed')), 'the restore is Failed'],
+    ['came late', swapped('restore waits', 'workspace on'), 'was on again before its machine was restored'],
+    ['left the disk of before', without('machine restored'), 'its machine does not tell that its disk'],
+  ])('is not restored where it %s', (_what, told, problem) => {
+    expect(isRestored(toEvidence(told))).toMatchObject({ held: false, detail: expect.stringContaining(problem) })
   })
 
   it.each<[string, readonly (readonly [string, object])[], string]>([

@@ -1,8 +1,8 @@
 import { LABELS } from '@open-terrain/constructs'
 import { compareResourceVersions } from '../../operator/kube/kube-object.ts'
-import { WORKSPACE_NAME } from './cast.ts'
+import { POINT_NAME, WORKSPACE_NAME } from './cast.ts'
 import { type Check, type Evidence, historyOf, judge, lastImage } from './evidence.ts'
-import type { Entry, MachineFact, PodFact, WorkspaceFact } from './facts.ts'
+import type { Entry, MachineFact, PodFact, PointFact, WorkspaceFact } from './facts.ts'
 import { outOfOrder } from './steps.ts'
 
 /** The workspace of the proposal has at least one of each, if its machine is deployed. */
@@ -67,6 +67,30 @@ export function switchesOffAndOn(evidence: Evidence): Check {
   const ms = off && on && Math.round(on.at - off.at)
   const detail = `pods stopped: ${stopped}; the machine and its disk stayed; Ready again ${ms} ms after it was off`
   return judge('workspace off and on', problems, detail)
+}
+
+/** A lab that is off is restored to a point in time: switched on, its machine runs from the disk of then. */
+export function isRestored(evidence: Evidence): Check {
+  const { workspaces, machines } = traces(evidence)
+  const off = workspaces.find(isHalted)
+  const after = workspaces.slice(off === undefined ? workspaces.length : workspaces.indexOf(off))
+  const points = historyOf(evidence, 'point', POINT_NAME)
+  const switched = points.find(({ fact }) => ['WaitForFirstConsumer', 'Succeeded'].includes(phaseOfRestore(fact)))
+  const done = points.find(({ fact }) => phaseOfRestore(fact) === 'Succeeded')
+  const problems = outOfOrder([
+    ['the workspace was off', off],
+    ['its machine was restored', switched],
+    ['the workspace was on again', after.find((entry) => isReady(entry) && !isHalted(entry))],
+  ])
+  if (done === undefined) problems.push(`the restore is ${points.map(({ fact }) => phaseOfRestore(fact)).at(-1)}`)
+  const disk = machines.map(({ fact }) => fact.status.restoredClaim).findLast((claim) => claim !== undefined)
+  if (disk === undefined) problems.push('its machine does not tell that its disk is from a restore')
+  const phases = [...new Set(points.map(({ fact }) => phaseOfRestore(fact)).filter((phase) => phase !== ''))]
+  return judge('workspace restored', problems, `${phases.join(', ')}; the machine starts from the disk of then`)
+}
+
+function phaseOfRestore({ status }: PointFact): string {
+  return status.restore?.phase ?? ''
 }
 
 /** What was created for it is deleted, and what uses other things is deleted before those. Images have their own rule. */

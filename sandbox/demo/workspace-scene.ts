@@ -1,8 +1,9 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { PowerState } from '@open-terrain/constructs/operator'
 import { WORKSPACE } from '../../operator/controllers/workspace/caches.ts'
 import { WORKSPACE_SNAPSHOT } from '../../operator/controllers/workspace-snapshot/caches.ts'
 import type { KubeClient } from '../../operator/kube/kube-client.ts'
+import { keyOf } from '../../operator/kube/kube-object.ts'
 import * as types from '../../operator/kube/resource-types.ts'
 import { gatherPoint, IMAGE_URL_TEMPLATE, type Performer, POINT_NAME, WORKSPACE_NAME } from './cast.ts'
 import type { Observer } from './observer.ts'
@@ -20,6 +21,8 @@ export interface WorkspaceStage {
 export interface WorkspaceEnd {
   readonly left: readonly string[]
 }
+
+const POINT_KEY = { namespace: WORKSPACE_NAME, name: POINT_NAME }
 
 /** Folder of a node that contains the volumes of workspaces. */
 const LOCAL_VOLUME_ROOT = '/var/lib/open-terrain'
@@ -72,7 +75,7 @@ export async function standUpWorkspace(stage: WorkspaceStage): Promise<Workspace
   say(`Workspace ${WORKSPACE_NAME} is Ready, with all ${found()?.status.counts?.total} components`)
   await pause(signal)
   await client.create(WORKSPACE_SNAPSHOT, await gatherPoint())
-  const point = () => observer.points.get(`${WORKSPACE_NAME}/${POINT_NAME}`)
+  const point = () => observer.points.get(keyOf(POINT_KEY))
   await observer.until(`WorkspaceSnapshot ${POINT_NAME} to end`, signal, () => {
     return ['Succeeded', 'Failed'].includes(point()?.status.phase ?? '')
   })
@@ -81,9 +84,19 @@ export async function standUpWorkspace(stage: WorkspaceStage): Promise<Workspace
   await switchTo('Halted')
   say(`switched Workspace ${WORKSPACE_NAME} off: guests and containers stop, disks, volumes and addresses stay`)
   await observer.until(`Workspace ${WORKSPACE_NAME} to be off`, signal, () => isOff() === true)
+  // Its volumes are folders of a node, of which storage makes no copies.
+  const annotations = {
+    [ANNOTATIONS.restoreRequestedAt]: new Date().toISOString(),
+    [ANNOTATIONS.restoreScope]: 'Machines',
+  }
+  await client.mergePatch(WORKSPACE_SNAPSHOT, POINT_KEY, { metadata: { annotations } })
+  const restore = () => point()?.status.restore?.phase ?? 'InProgress'
+  await observer.until(`the restore of ${POINT_NAME} to end`, signal, () => restore() !== 'InProgress')
+  say(`restored its machine to WorkspaceSnapshot ${POINT_NAME} while it was off: ${restore()}`)
   await switchTo('Running')
   say(`switched Workspace ${WORKSPACE_NAME} on again`)
   await observer.until(`Workspace ${WORKSPACE_NAME} to be on`, signal, () => isOff() === false)
+  await observer.until(`the restored disk to have its data`, signal, () => restore() !== 'WaitForFirstConsumer')
   await client.delete(WORKSPACE, { name: WORKSPACE_NAME }, { uid, propagationPolicy: 'Background' })
   say(`deleted Workspace ${WORKSPACE_NAME}, of which all ${found()?.status.counts?.total} components were ready`)
   await observer.until(`Workspace ${WORKSPACE_NAME} to be gone`, signal, () => found() === undefined)

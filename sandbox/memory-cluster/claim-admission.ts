@@ -6,7 +6,7 @@ const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
 /** Gives a new claim that names no class, not even an empty one, the default class of the cluster. Of two of them it is the newer one. */
 export function withDefaultClass(store: ObjectStore, type: ResourceType, object: KubeObject): KubeObject {
-  if (type !== PERSISTENT_VOLUME_CLAIM) return object
+  if (type !== PERSISTENT_VOLUME_CLAIM || !store.isServed(STORAGE_CLASS)) return object
   const { spec } = object as KubeObject & { readonly spec?: { readonly storageClassName?: string } }
   if (spec?.storageClassName !== undefined) return object
   const defaults = [...store.table(STORAGE_CLASS).objects.values()].filter(

@@ -80,6 +80,7 @@ async function start(vm: MachineView, prepare: (bench: CachesBench) => void, ref
     countReferences: async () => ({ ...references, users: [] }),
     claimsOn: () => [],
     policy: () => POLICY_DEFAULTS,
+    serverNow: () => clock.now(),
     onPolicyChange: () => () => undefined,
   })
   const stop = new AbortController()

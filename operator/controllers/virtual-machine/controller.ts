@@ -34,6 +34,8 @@ interface Options extends Services {
   readonly countReferences: ReferenceCount
   readonly claimsOn: ClaimsOn
   readonly policy: () => Policy
+  /** See `ServerClock`. */
+  readonly serverNow: () => number | undefined
   /** Calls the listener at each change of the policy. Returns a function that stops this. */
   readonly onPolicyChange: (listener: () => void) => () => void
 }
@@ -51,7 +53,7 @@ interface Prepared {
 /** Reconciles VirtualMachines while this process leads. */
 export class MachineController extends ObjectController<MachineView, MachinePlan, Prepared> {
   constructor(options: Options) {
-    const { client, caches, clock, metrics, neighbours, countReferences, claimsOn, policy } = options
+    const { client, caches, clock, metrics, neighbours, countReferences, claimsOn, policy, serverNow } = options
     const refusals = new Refusals()
     const cloudInits = new CloudInitSource(client, caches.cluster.secrets)
     const obstacles = new ObstacleWatch({ ...options, onChange: (key) => this.queue.add(key) })
@@ -91,7 +93,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       plan: (vm, { cloudInit, restore }) => {
         if (!caches.isComplete) return undefined
         const refusal = refusals.of(vm.metadata.uid ?? '')
-        const seen = observeMachine(vm, caches, { policy: policy(), cloudInit, refusal, claimsOn })
+        const more = { policy: policy(), cloudInit, refusal, claimsOn, serverNow: serverNow() }
+        const seen = observeMachine(vm, caches, more)
         const world = restore === undefined || seen.restoring !== undefined ? seen : { ...seen, restoring: restore }
         const start = obstacles.look(world)
         // The status stays unchanged until this process has made a live look of its own.

@@ -63,6 +63,8 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   readonly images = new Map<string, ImageView>()
   /** Names of what cannot be cloned any more. */
   readonly gone = new Set<string>()
+  /** How far the clock of the API server is ahead of the operator's; undefined: not known. */
+  serverAheadMs: number | undefined = 0
   #version = 400
   #serial = 0
   #stored: Stored | undefined
@@ -85,7 +87,8 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   }
 
   override plan(): MachinePlan {
-    return planMachine(this.world, this.now)
+    const { serverAheadMs: ahead } = this
+    return planMachine({ ...this.world, serverNow: ahead === undefined ? undefined : this.now + ahead }, this.now)
   }
 
   override step(): boolean {

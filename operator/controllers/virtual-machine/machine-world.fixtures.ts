@@ -72,6 +72,7 @@ export function aMachineWorld({
     refusal: undefined,
     obstacle: undefined,
     neighbours: {},
+    serverNow: START,
     ...more,
   }
 }

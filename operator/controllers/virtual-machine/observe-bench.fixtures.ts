@@ -17,6 +17,7 @@ export function build() {
       policy: POLICY_DEFAULTS,
       cloudInit: cloudInitOf(vm),
       refusal: undefined,
+      serverNow: undefined,
       claimsOn,
     })
   return { bench, look, caches: bench.caches }

@@ -21,7 +21,10 @@ import type { ClaimFacts, MachineView, MachineWorld } from './world.ts'
 export function observeMachine(
   vm: MachineView,
   caches: MachineCaches,
-  { claimsOn, ...more }: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal'> & { readonly claimsOn: ClaimsOn },
+  {
+    claimsOn,
+    ...more
+  }: Pick<MachineWorld, 'policy' | 'cloudInit' | 'refusal' | 'serverNow'> & { readonly claimsOn: ClaimsOn },
 ): MachineWorld {
   const { images, cluster, reflectors } = caches
   const [imageKey] = imageOf(vm)

@@ -196,6 +196,8 @@ export interface MachineWorld {
   readonly refusal: string | undefined
   /** What keeps the pod from starting, if KubeVirt reports `Starting` for too long. */
   readonly obstacle: Obstacle | undefined
+  /** Time of the API server, in milliseconds since the epoch; undefined: not known. Disks are deleted by it. */
+  readonly serverNow: number | undefined
   /** The neighbours that must act before the machine gets further. Empty if none must. */
   readonly neighbours: AwaitedNeighbours
 }

@@ -5,6 +5,7 @@ import {
   type DataSyncPhase,
   type DataSyncReason,
   dataSyncImageName,
+  type Reason,
   renderDataSyncImage,
 } from '@open-terrain/constructs/operator'
 import { isDeletionBlocked, statusOfPresent, withFields } from '../../../images/decide/image-content.ts'
@@ -75,7 +76,7 @@ export function planImageOf(namespace: string, { wish, image, others }: WantedIm
 }
 
 /** Reasons of an image that gets on by itself. Their messages have places in the queue and times. */
-const MOVING: ReadonlySet<string> = new Set(['Queued', 'Starting', 'RetryBackoff'])
+const MOVING: ReadonlySet<string> = new Set<Reason>(['Queued', 'Starting', 'RetryBackoff'])
 
 /** Returns the progress in the status of an image, if the status is about the present spec and requests. */
 function progressOf(image: ImageView): Partial<ImageStep> {

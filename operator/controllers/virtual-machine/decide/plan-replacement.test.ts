@@ -82,6 +82,20 @@ describe('a machine whose reset is asked for', () => {
     ])
   })
 
+  it('keeps the old disk as long as it says by the clock of the API server, whatever the clocks of operators do', () => {
+    const walk = replaced()
+    const { oldDisk } = walk.status
+    const from = walk.log.length
+    // A new leader whose clock is a week ahead, and that has not heard of the API server yet.
+    walk.serverAheadMs = undefined
+    walk.after(7 * 24 * HOUR)
+    walk.serverAheadMs = -7 * 24 * HOUR
+    walk.after(HOUR - 1)
+    expect([writesSince(walk, from), walk.status.oldDisk]).toEqual([[], oldDisk])
+    walk.after(1)
+    expect(writesSince(walk, from)).toEqual([`delete DataVolume ${FIRST}`])
+  })
+
   it('keeps the old disk longer while somebody clones it', () => {
     const walk = replaced()
     walk.rescues.push({})

@@ -44,6 +44,8 @@ const ASKED_BY = {
   Rebuild: ANNOTATIONS.rebuildRequestedAt,
 } as const satisfies Readonly<Record<Replacement['asked'], string>>
 
+const TIME_REQUEUE = { afterMs: 10_000, because: 'the time of the API server is known by then' } as const
+
 /** States of KubeVirt's machine between off and on. */
 const IS_CHANGING: ReadonlySet<string> = new Set(['Starting', 'Stopping', 'Terminating'])
 
@@ -359,8 +361,8 @@ function startingFrom({ vm }: MachineWorld, { spec }: KubeVirtView, next: ReadyD
 }
 
 /** Records that the machine has the new disk. The old one is known from here by its uid. */
-function swapped({ world, now }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
-  const expiresAt = next.clone?.phase === 'Succeeded' ? toTime(now + world.policy.resetGraceMs) : undefined
+function swapped({ world }: MachineDraft, replacement: Replacement, next: NextDisk): Step {
+  const expiresAt = next.clone?.phase === 'Succeeded' ? endOfGrace(world) : undefined
   const replaced = replacedDisk(world, replacement)
   const oldDisk = replaced === undefined ? undefined : withoutUndefined({ ...replaced, expiresAt })
   const message = `the machine has a new root disk, DataVolume ${next.name}, and starts from it as spec.runStrategy says`
@@ -388,18 +390,25 @@ function replacedDisk({ rootName, clone, claim }: MachineWorld, { claim: had, cl
   return { claim: name, claimUID: claim?.metadata.uid, dataVolumeUID: clone?.metadata.uid } as OldDisk
 }
 
+/** Returns until when a disk is kept that is replaced now; undefined while the time of the API server is not known: another leader has another clock. */
+function endOfGrace({ serverNow, policy }: MachineWorld): string | undefined {
+  return serverNow === undefined ? undefined : toTime(serverNow + policy.resetGraceMs)
+}
+
 /** Deletes the disk that was replaced when its time is over. */
-function withOldDisk({ world, now }: MachineDraft, step: Step): Step {
-  const { old, vm } = world
+function withOldDisk({ world }: MachineDraft, step: Step): Step {
+  const { old, vm, serverNow } = world
   const { oldDisk } = vm.status
   if (oldDisk === undefined) return step
   if (old === undefined || !isKept(world, old, oldDisk))
     return { ...step, status: { ...step.status, oldDisk: undefined } }
   // Until then, somebody may need it: nobody knows whether the new one gets complete.
   if (!hasPresent(world)) return step
-  const expiresAt = oldDisk.expiresAt ?? toTime(now + world.policy.resetGraceMs)
+  const expiresAt = oldDisk.expiresAt ?? endOfGrace(world)
+  const endMs = fromTime(expiresAt)
+  if (serverNow === undefined || endMs === undefined) return { ...step, requeue: sooner(step.requeue, TIME_REQUEUE) }
   const status = { ...step.status, oldDisk: { ...oldDisk, expiresAt } }
-  const left = (fromTime(expiresAt) ?? now) - now
+  const left = endMs - serverNow
   // Somebody saves what is on it.
   if (left <= 0 && old.isBeingCloned) return { ...step, status, requeue: sooner(step.requeue, CLONE_REQUEUE) }
   // It is deleted only after the status has said when.

@@ -14,8 +14,7 @@ import { saidBefore, saying } from '../../../runtime/conditions.ts'
 import type { Unshared } from '../../../runtime/preconditions.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
 import type { ImageWorld } from '../world.ts'
-import { type AdoptionRefusal, adoptableTitle, judgeAdoptable } from './judge-adoption.ts'
-import type { SayingOnAdoption } from './status.ts'
+import { type AdoptionRefusal, adoptableTitle, judgeAdoptable, type SayingOnAdoption } from './judge-adoption.ts'
 import type { Target } from './target.ts'
 
 /**

@@ -8,7 +8,8 @@ import type { ImageWorld } from '../world.ts'
 import { type Adoption, adoptionOf } from './adoption.ts'
 import { withRetryTime } from './attempts.ts'
 import { type Expiry, expiryOf } from './expiry.ts'
-import { requesterOf, type SayingOnAdoption } from './status.ts'
+import type { SayingOnAdoption } from './judge-adoption.ts'
+import { requesterOf } from './status.ts'
 import type { ResolvedSpec, Target } from './target.ts'
 
 /** An image with a valid spec: what it wants, and its status brought up to that. Every situation of such an image is chosen and planned from it. */

@@ -1,9 +1,17 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { type Adoptable, parseQuantity } from '@open-terrain/constructs/operator'
+import {
+  type Adoptable,
+  parseQuantity,
+  type Reason,
+  type VM_DISK_IMAGE_CONDITION_RULES,
+} from '@open-terrain/constructs/operator'
 import { redactUrls } from '../../../base/messages.ts'
+import type { SayingOf } from '../../../runtime/conditions.ts'
 import type { AdoptedObject, AdoptionFacts, FilledFrom, Ownership } from '../adoption-facts.ts'
-import type { SayingOnAdoption } from './status.ts'
 import type { Target } from './target.ts'
+
+/** Whether what the annotation names was adopted, and what is proved of it. */
+export type SayingOnAdoption = SayingOf<typeof VM_DISK_IMAGE_CONDITION_RULES.Adopted, Reason>
 
 export interface AdoptionRefusal {
   readonly reason: SayingOnAdoption['reason']

@@ -28,6 +28,7 @@ import {
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, reasonOf } from '../../../runtime/summary.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
+import type { SayingOnAdoption } from './judge-adoption.ts'
 
 /** The state of an image, in the words that people read. */
 export interface ImageSummary {
@@ -47,8 +48,6 @@ export const OUT_OF_QUEUE = { queuePosition: undefined, queuePositionTime: undef
 
 type Rules = typeof VM_DISK_IMAGE_CONDITION_RULES
 type SayingOn<Type extends keyof Rules> = SayingOf<Rules[Type], Reason>
-/** Whether what the annotation names was adopted, and what is proved of it. */
-export type SayingOnAdoption = SayingOn<'Adopted'>
 
 /** What is said with a summary, beside what follows from it. */
 interface Moment {

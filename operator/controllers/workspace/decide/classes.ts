@@ -1,4 +1,4 @@
-import type { WorkspaceStatus } from '@open-terrain/constructs/operator'
+import type { VirtualMachineReason, WorkspaceReason, WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../../base/messages.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 
@@ -28,9 +28,9 @@ export const CLASSES_MAX = 100
 /** What all other classes count as. No label can have this value. */
 export const OTHER_CLASSES = '(others)'
 
-const OFF: ReadonlySet<string | undefined> = new Set(['Halted', 'Expired'])
+const OFF: ReadonlySet<string | undefined> = new Set<WorkspaceReason>(['Halted', 'Expired'])
 /** Reasons of machines that nobody has deployed. */
-const IGNORED: ReadonlySet<string> = new Set(['IgnoredOnDeploy', 'NotDeployedAnyMore'])
+const IGNORED: ReadonlySet<string> = new Set<VirtualMachineReason>(['IgnoredOnDeploy', 'NotDeployedAnyMore'])
 
 /** Returns the classes of these labs, the largest ones first. A lab without the label, or with an empty value, is in none. */
 export function labClasses(labs: Iterable<ClassMember>, label: string): readonly LabClass[] {

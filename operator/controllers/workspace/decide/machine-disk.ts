@@ -1,7 +1,8 @@
+import type { VirtualMachineReason } from '@open-terrain/constructs/operator'
 import type { MachineFacts } from '../world.ts'
 
 /** Reasons of a machine that waits for its image, whatever it once had. */
-const WAITS_FOR_IMAGE: ReadonlySet<string> = new Set([
+const WAITS_FOR_IMAGE: ReadonlySet<string> = new Set<VirtualMachineReason>([
   'ImageMissing',
   'ImageNotFound',
   'ImageTerminating',

@@ -1,5 +1,6 @@
 import {
   type Policy,
+  type Reason,
   type VMDiskImageSpec,
   virtualMachine,
   type WorkspaceSpec,
@@ -222,7 +223,7 @@ function waitingFor(text: string, reason: string | undefined, detail: string): C
   return componentWaiting(reason === 'CDINotResponding' ? reason : 'WaitingForImages', told)
 }
 
-const MOVING: ReadonlySet<string> = new Set(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
+const MOVING: ReadonlySet<string> = new Set<Reason>(['Queued', 'Syncing', 'Starting', 'Snapshotting', 'RetryBackoff'])
 
 function withReason(summary: ComponentSummary, reason: string | undefined): ComponentSummary {
   return reason === undefined ? summary : { ...summary, reason }

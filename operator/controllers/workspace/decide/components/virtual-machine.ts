@@ -3,6 +3,7 @@ import {
   machineNetworkWarnings,
   renderWorkspaceMachine,
   templateWarnings,
+  type VirtualMachineReason,
   virtualMachine,
   type WorkspaceMachineObject,
   type WorkspaceReason,
@@ -128,7 +129,7 @@ function volumeIds({ disks = [] }: WorkspaceVm): string[] {
 }
 
 /** Reasons of a machine that are reasons of a workspace too. */
-const SAME: ReadonlySet<string> = new Set([
+const SAME: ReadonlySet<string> = new Set<VirtualMachineReason & WorkspaceReason>([
   'KubeVirtMissing',
   'CDIMissing',
   'KubeVirtNotResponding',
@@ -152,7 +153,7 @@ const SHOWN: ReadonlySet<string> = new Set<WorkspaceReason>([
   'Replacing',
 ])
 /** Reasons whose messages contain progress. */
-const MOVING: ReadonlySet<string> = new Set(['Cloning', 'ImageSyncing', 'WaitingForImage'])
+const MOVING: ReadonlySet<string> = new Set<VirtualMachineReason>(['Cloning', 'ImageSyncing', 'WaitingForImage'])
 
 function judgeMachine(world: WorkspaceWorld, name: string): Judgement {
   const machine = world.children.get(idOf(KIND, name)) as MachineFacts
