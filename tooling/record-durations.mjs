@@ -14,6 +14,7 @@ const FILE = join(root, 'test/setup/durations.json')
 const durations = JSON.parse(readFileSync(FILE, 'utf8'))
 for (const { name, startTime, endTime } of process.argv.slice(2).flatMap((path) => readJson(path).testResults)) {
   const file = relative(root, name)
+  if (file.startsWith('..')) throw new Error(`${name} is of another copy of the repository`)
   const tookMs = endTime - startTime
   if (tookMs < SHORT_MS) delete durations[file]
   else durations[file] = Math.round(tookMs / 1_000)

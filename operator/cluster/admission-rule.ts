@@ -30,7 +30,7 @@ export interface RuleFault {
 export interface RuleInForce {
   /** Another text after each change. */
   readonly identity: string
-  /** Since when at the earliest, in milliseconds: the younger of policy and binding. Infinity if they do not say it. */
+  /** Since when at the earliest, in milliseconds: the last change of policy or binding. Infinity if they do not say when they were made. */
   readonly since: number
 }
 
@@ -45,13 +45,25 @@ export async function readAdmissionRule(
   try {
     const [policy, binding] = [await read(ADMISSION_POLICY), await read(ADMISSION_POLICY_BINDING)]
     const identity = [policy, binding].map((one) => [one?.metadata.uid, one?.metadata.generation])
-    const made = [policy, binding].map((one) => fromTime(one?.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY)
-    const inForce = { identity: JSON.stringify(identity), since: Math.max(...made) }
+    const inForce = { identity: JSON.stringify(identity), since: Math.max(changedAt(policy), changedAt(binding)) }
     return faultIn(rule, policy?.spec, binding?.spec) ?? inForce
   } catch (error) {
     if (!isApiError(error, 'Rejected')) throw error
     return { why: `the operator may not read ValidatingAdmissionPolicy ${rule.name} and its binding`, isUnread: true }
   }
+}
+
+/** A rule that somebody changed may have refused nothing before. What its status says is no change. */
+function changedAt(object: KubeObject | undefined): number {
+  const { creationTimestamp, managedFields = [] } = (object?.metadata ?? {}) as Changed
+  const written = managedFields.filter(({ subresource = '' }) => subresource === '')
+  const times = written.flatMap(({ time }) => fromTime(time) ?? [])
+  return Math.max(fromTime(creationTimestamp) ?? Number.POSITIVE_INFINITY, ...times)
+}
+
+interface Changed {
+  readonly creationTimestamp?: string | undefined
+  readonly managedFields?: readonly { readonly time?: string; readonly subresource?: string }[]
 }
 
 /** Returns why what is installed does not refuse, in words for people. */

@@ -151,7 +151,7 @@ async function life(crashAt: number | undefined, hasSnapshot: boolean) {
   return { writes, end: [adopted, later, whatIsThere()] }
 }
 
-describe('a crash at any write of an image that adopts', { timeout: 120_000 }, () => {
+describe('a crash at any write of an image that adopts', () => {
   it.each([true, false])('ends as without one (snapshot: %s)', async (hasSnapshot) => {
     const { writes, end } = await life(undefined, hasSnapshot)
     expect(wrongs).toEqual([])
@@ -217,9 +217,7 @@ async function randomLife(seed: number, steps = 14): Promise<void> {
 
 const SEEDS = Array.from({ length: 12 }, (_none, at) => at + 1)
 
-it('an image that adopts downloads nothing, and touches nothing that is adopted, whatever happens', {
-  timeout: 120_000,
-}, async () => {
+it('an image that adopts downloads nothing, and touches nothing that is adopted, whatever happens', async () => {
   for (const seed of SEEDS) {
     await randomLife(seed)
     expect(wrongs, `seed ${seed}`).toEqual([])
@@ -229,7 +227,6 @@ it('an image that adopts downloads nothing, and touches nothing that is adopted,
 
 it.each(['it downloads all the same', 'nobody has to ask for a deletion', 'nobody looks who controls it'])(
   'the oracle sees it when %s',
-  { timeout: 120_000 },
   async (name) => {
     defect.name = name
     const found: string[] = []

@@ -1,4 +1,4 @@
-import { ADOPTION_RULE } from '@open-terrain/constructs/operator'
+import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { settled } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -57,6 +57,25 @@ it('is checked since the younger of the rule and its binding is there', async ()
   })
 })
 
+it('is checked since the last change of the rule, which may have refused nothing before', async () => {
+  const client = new ScriptedClient()
+  putAdoptionRule(client)
+  const managedFields = [
+    { manager: 'pulumi', time: '2026-01-01T00:00:00Z' },
+    { manager: 'kubectl', time: '2026-01-03T00:00:00Z' },
+    { manager: 'kube-controller-manager', time: '2026-01-04T00:00:00Z', subresource: 'status' },
+  ]
+  const kind = 'ValidatingAdmissionPolicy'
+  const metadata = { name: ADOPTION_RULE, uid: kind, creationTimestamp: '2026-01-01T00:00:00Z', managedFields }
+  client.put({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind,
+    metadata,
+    spec: ADOPTION_POLICY,
+  } as unknown as KubeObject)
+  expect(await readAdoptionRule(client, signal)).toMatchObject({ checkedSince: Date.UTC(2026, 0, 3) })
+})
+
 const wantedOf = (name: string, word = 'dv') => {
   return { value: `${word}/${name}`, adoptable: { kind: 'DataVolume', name }, version: '1' } as const
 }
@@ -90,13 +109,18 @@ describe('the users of what images are to adopt', () => {
     putAdoptionRule(client)
     for (const one of [dataVolume(), claim()]) client.put(one)
     const services = { client, clock: client.clock, log: fakeLog(), random: () => 0.5 }
-    const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange: () => undefined }
+    const told: string[] = []
+    const onChange = (key: string) => told.push(key)
+    const options = { runtimeMetrics: new RuntimeMetrics(), isThere: () => true, onChange }
     const reads = new AdoptionReads({ ...services, ...options })
     void reads.run(new AbortController().signal)
-    reads.want('team/kali', wantedOf('kali'))
-    await settled()
+    for (const word of ['dv', 'datavolume', 'dv']) {
+      reads.want('team/kali', wantedOf('kali', word))
+      await settled()
+    }
+    expect(told, 'the same was found each time').toEqual(['team/kali', 'team/kali', 'team/kali'])
     client.drop('ValidatingAdmissionPolicy', ADOPTION_RULE)
-    const again = wantedOf('kali', 'datavolume')
+    const again = wantedOf('kali', 'DataVolume')
     expect(reads.look('team/kali', again)).toBeUndefined()
     reads.want('team/kali', again)
     await settled()

@@ -112,7 +112,7 @@ export class AdoptionReads extends LiveReadLoop {
     const before = this.#seen.get(key)
     this.#seen.set(key, { ...wanted, facts })
     this.readAfter(key, EVERY_MS)
-    if (before?.version !== wanted.version || !isSame(before.facts, facts)) this.#options.onChange(key)
+    if (!isSame(before, { ...wanted, facts })) this.#options.onChange(key)
   }
 
   /** Users are not looked for where something else is wrong: a namespace may have thousands of pods. */
