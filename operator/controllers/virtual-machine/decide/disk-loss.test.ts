@@ -93,7 +93,19 @@ describe('the disk of a machine that has run', () => {
       'is there, and KubeVirt’s machine was made to start from the one before its restore, which is gone',
       { ...OFF, restoredAside: 'restore-1-rootdisk', ...GONE },
       'DiskLost',
-      'and it is still there; the one of now is PersistentVolumeClaim vm-root, and is gone; restore',
+      'PersistentVolumeClaim restore-1-rootdisk, of a restore, which the guest had before, is still there, and is deleted when a disk is made from the image',
+    ],
+    [
+      'is there, and the one before its restore, which the guest runs from, is being deleted',
+      { restoredAside: 'restore-1-rootdisk', claim: aClaim(GOING) },
+      'DiskBeingDeleted',
+      'and is gone when the guest stops: save what is needed while the guest runs, and do not stop it before',
+    ],
+    [
+      'is there, and the one before its restore has lost its volume',
+      { ...OFF, restoredAside: 'restore-1-rootdisk', claim: { ...aClaim({ uid: 'another' }), phase: 'Lost' } },
+      'DiskLost',
+      'the claim is Lost), with all that the guest has written to it',
     ],
   ])('is told of louder than anything, and none is made, however long it lasts: it %s', (_what, more, reason, text) => {
     for (const now of [START, START + 30 * DAY]) {
@@ -344,6 +356,11 @@ describe('a machine that KubeVirt starts from the disk of before its restore aga
     expect([walk.stand, walk.world.machine?.runStrategy]).toEqual(['Failed/DiskLost', 'Halted'])
     walk.diskGone().settle().reap()
     expect(writes(walk).slice(before)).toEqual(['change VirtualMachine vm'])
+  })
+
+  it('begins again from the image if somebody asks for a reset, and not from the disk of before the restore', () => {
+    const walk = other().reset().settle()
+    expect([walk.stand, walk.status.replacement?.disk.name]).toEqual(['Ready/Replacing', 'vm-root-g2'])
   })
 
   it('goes on with that one if somebody asks for it', () => {

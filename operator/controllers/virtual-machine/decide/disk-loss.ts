@@ -9,7 +9,7 @@ import { referTo, removalOf, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
 import { reasonOf, withMore } from '../../../runtime/summary.ts'
 import type { MachineWorld } from '../world.ts'
-import { answeredRequests, isRebuildAsked, isResetAsked } from './disk-requests.ts'
+import { answeredRequests, isRebuildAsked, isResetAsked, seenRebuild } from './disk-requests.ts'
 import { hasNoData } from './further-disks.ts'
 import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import type { MachineSummary, Remark } from './status.ts'
@@ -20,8 +20,8 @@ export interface DiskLoss {
   /** What is gone or going, without what to do about it. */
   readonly what: string
   /**
-   * The claim that KubeVirt's machine names is there, and is not the disk that the guest had: CDI has made it again, its volume is gone, or the guest had the
-   * claim of a restore, which is there, too.
+   * The claim that KubeVirt's machine names is there, and is not the disk that the guest had: CDI has made it again, its volume is gone, or it is the one of
+   * before a restore.
    */
   readonly left?: 'remade' | 'volumeless' | 'other'
 }
@@ -31,7 +31,8 @@ export interface DiskLoss {
  * gets another disk by itself.
  */
 export function diskLoss(world: MachineWorld): DiskLoss | undefined {
-  const { vm, clone, claim, machine, restoring, restoredClaim, isDiskElsewhere, namespaceTerminating } = world
+  const { vm, clone, claim, machine, restoring, restoredClaim, restoredAside, isDiskElsewhere, namespaceTerminating } =
+    world
   const isLeaving = isTerminating(vm) || namespaceTerminating
   // KubeVirt deletes the claim that it is about to replace.
   if (!hasRun(world) || restoring !== undefined || isLeaving) return undefined
@@ -39,8 +40,6 @@ export function diskLoss(world: MachineWorld): DiskLoss | undefined {
   if (vm.status.replacement !== undefined && machine?.rootDataVolume === vm.status.replacement.disk.name)
     return undefined
   const name = claimNameOf(world)
-  const other = otherDisk(world, name)
-  if (other !== undefined) return other
   const which = `PersistentVolumeClaim ${name}${isDiskElsewhere ? ' of a restore' : ''}`
   if (claim === undefined)
     return { reason: 'DiskLost', what: `the root disk, ${which}, is gone, with all that the guest has written to it` }
@@ -52,28 +51,18 @@ export function diskLoss(world: MachineWorld): DiskLoss | undefined {
       what: `the volume of the root disk, ${which}, is gone (the claim is Lost), with all that the guest has written to it`,
       left: 'volumeless',
     }
-  if (restoredClaim === undefined && isRemade(world))
+  if (restoredClaim !== undefined || !isRemade(world)) return undefined
+  if (restoredAside !== undefined)
+    // An operator of an earlier release, or a person, has written that.
     return {
       reason: 'DiskLost',
-      what: `the root disk, ${which}, was deleted with all that the guest has written to it, and CDI has made another one from the image`,
-      left: 'remade',
+      what: `VirtualMachine ${machine?.metadata.name} of KubeVirt does not start from the disk that the guest had any more: that is PersistentVolumeClaim ${restoredAside}, of a restore, and it is still there; the one of now is ${which}`,
+      left: 'other',
     }
-  return undefined
-}
-
-/**
- * Returns what to tell where KubeVirt's machine starts from our DataVolume again, while the disk that the guest had, from a restore, is there: an operator of an
- * earlier release, or a person, has written that.
- */
-function otherDisk(world: MachineWorld, name: string): DiskLoss | undefined {
-  const { machine, claim, restoredAside } = world
-  if (restoredAside === undefined || (claim !== undefined && !isRemade(world))) return undefined
-  const [of, has] = [`VirtualMachine ${machine?.metadata.name} of KubeVirt`, `PersistentVolumeClaim ${restoredAside}`]
-  const gone = claim === undefined ? ', and is gone' : ''
   return {
     reason: 'DiskLost',
-    what: `${of} does not start from the disk that the guest had any more: that is ${has}, of a restore, and it is still there; the one of now is PersistentVolumeClaim ${name}${gone}`,
-    left: 'other',
+    what: `the root disk, ${which}, was deleted with all that the guest has written to it, and CDI has made another one from the image`,
+    left: 'remade',
   }
 }
 
@@ -97,12 +86,12 @@ export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
 /** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
 function isAnswered(world: MachineWorld, { reason, left }: DiskLoss): boolean {
   const isAsked = isRebuildAsked(world) || isResetAsked(world)
-  return reason === 'DiskLost' && isAsked && (isUsable(world, left) || !guestRuns(world))
+  return reason === 'DiskLost' && isAsked && (isUsable(left) || !guestRuns(world))
 }
 
 /** Reports whether the claim that KubeVirt's machine names may have something of a guest by now: it is used as it is if somebody asks for it. */
-function isUsable({ claim }: MachineWorld, left: DiskLoss['left']): boolean {
-  return left === 'remade' || (left === 'other' && claim !== undefined)
+function isUsable(left: DiskLoss['left']): boolean {
+  return left === 'remade' || left === 'other'
 }
 
 /** Reports whether a guest of the machine has run from its disk. One that ends with its machine may have run from the claim of somebody else. */
@@ -126,29 +115,32 @@ export function planLoss(
   loss: DiskLoss,
   blocked?: MachineSummary,
 ): Step | undefined {
-  if (isAnswered(world, loss)) return isUsable(world, loss.left) ? acceptedDisk(world, loss) : restRemoved(world, loss)
+  if (isAnswered(world, loss)) return isUsable(loss.left) ? acceptedDisk(world, loss) : restRemoved(world, loss)
   const stands = failed(loss.reason, `${loss.what}${adviceOn(world, loss)}`)
   const summary = blocked === undefined ? stands : withMore(stands, `; ${blocked.message}`)
-  // With that machine of KubeVirt, the restored claim would be deleted, too.
-  if (loss.left === 'other') return world.instance === undefined ? keptOff(world, summary) : { summary }
   return removedInVain(world, loss, summary)
 }
 
 /** Removes what would give the machine another disk in the place of the lost one without being asked. */
-function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSummary): Step {
+function removedInVain(world: MachineWorld, { reason, left }: DiskLoss, summary: MachineSummary): Step {
   const { clone, machine } = world
-  if (!hasDisk(world) && !guestRuns(world) && machine !== undefined && !isTerminating(machine)) {
+  const isOff = world.instance === undefined
+  if (isOff && (left === 'other' || (left === 'remade' && !hasNoData(world.claim))))
+    return keptOff(world, summary) ?? { summary }
+  const isWithoutDisk = !hasDisk(world) && !guestRuns(world)
+  if (isWithoutDisk && machine !== undefined && !isTerminating(machine) && world.restoredAside === undefined) {
     const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
     return { summary: withMore(summary, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
   }
-  const isRemadeAndOff = loss.left === 'remade' && world.instance === undefined
-  if (isRemadeAndOff && !hasNoData(world.claim)) return keptOff(world, summary)
+  // With that machine of KubeVirt, the claim of the restore would be deleted, too.
+  const kept = isWithoutDisk && isOff && world.restoredAside !== undefined ? keptOff(world, summary) : undefined
+  if (kept !== undefined) return kept
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
-  const isInVain = world.claim === undefined || isTerminating(world.claim) || isRemadeAndOff
+  const isInVain = world.claim === undefined || isTerminating(world.claim) || (isOff && left === 'remade')
   const remove = isInVain && !isFilledByOthers(clone) ? removalOf(clone) : []
   if (remove.length > 0) return { summary, remove, onlyIf: stillInVain(world, world.rootName, world.claim) }
   // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
-  const isNews = world.claim === undefined && reasonOf(world.vm.status) !== loss.reason
+  const isNews = world.claim === undefined && reasonOf(world.vm.status) !== reason
   return { summary, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
 }
 
@@ -156,14 +148,16 @@ function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSumm
 const STARTS_BY_ITSELF: ReadonlySet<string> = new Set(['Always', 'RerunOnFailure', 'Once'])
 
 /**
- * Plans a machine that is off, and whose disk is another one than the guest had. A guest may have run from it, so the disk stays, and so does KubeVirt's machine with
- * what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted.
+ * Plans a machine that is off, and has another disk than the guest had, or none. A guest may have run from that one, so the disk stays, and so does KubeVirt's
+ * machine with what the guest knows itself by. Nobody has asked for a start from it, so the machine is halted. Returns undefined if it starts from nothing by
+ * itself.
  */
-function keptOff(world: MachineWorld, summary: MachineSummary): Step {
+function keptOff(world: MachineWorld, summary: MachineSummary): Step | undefined {
   const { machine, claim } = world
-  if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return { summary }
+  if (machine === undefined || isTerminating(machine) || !STARTS_BY_ITSELF.has(machine.runStrategy)) return undefined
   const { resourceVersion } = machine.metadata
-  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is halted: it would start from that disk without being asked`
+  const from = claim === undefined ? 'any claim of that name' : 'that disk'
+  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is halted: it would start from ${from} without being asked`
   return {
     summary: withMore(summary, why),
     touch: [
@@ -209,17 +203,21 @@ function noClaim(world: MachineWorld): Precondition {
   return { absent: [claim], whose: world.isDiskElsewhere ? "anybody's" : 'ours' }
 }
 
-/** Somebody wants to go on with the disk that KubeVirt's machine has. Nothing is recorded of a guest that has run from it. */
+/**
+ * Somebody wants to go on with the disk that KubeVirt's machine has. Nothing is recorded of a guest that has run from it. One that CDI has made from the image
+ * is what a reset asks for. The one of before a restore is not.
+ */
 function acceptedDisk(world: MachineWorld, { left }: DiskLoss): Step {
   const which = left === 'remade' ? 'that CDI has made from the image' : `in PersistentVolumeClaim ${world.rootName}`
   const summary = waiting('Cloning', `the root disk ${which} is used, as somebody asked for it`)
-  return { summary, status: { ...NOT_BOOTED, restoredClaim: undefined, ...answeredRequests(world) } }
+  const answered = left === 'remade' ? answeredRequests(world) : seenRebuild(world)
+  return { summary, status: { ...NOT_BOOTED, restoredClaim: undefined, ...answered } }
 }
 
 /** Removes what is left of a lost disk. Returns undefined if nothing is. */
 function restRemoved(world: MachineWorld, { left }: DiskLoss): Step | undefined {
   const { clone, claim, machine, isDiskElsewhere } = world
-  if ((left === undefined || left === 'other') && !isDiskElsewhere) return undefined
+  if (left === undefined && !isDiskElsewhere) return undefined
   const parts = [machine, clone].filter((one) => one !== undefined)
   const [part] = parts
   if (part === undefined) {
@@ -257,13 +255,13 @@ function adviceOn(world: MachineWorld, loss: DiskLoss): string {
   const advice = world.isDiskElsewhere
     ? `restore the machine again, or, if nothing can be restored, have a disk made from the image by: ${rebuild}`
     : `no new disk is made by itself; if nothing of it can be saved, have one made from the image by: ${rebuild}`
-  if (loss.left === 'other') {
-    const goOn = world.claim === undefined ? 'have a disk made from the image by' : 'go on with the one of now'
-    return `; restore the machine again to have what was restored, or copy what is needed from that claim; to ${goOn}: ${rebuild}`
-  }
+  if (loss.left === 'other')
+    return `; restore the machine again to have what was restored, or copy what is needed from that claim; to go on with the one of now: ${rebuild}`
   if (loss.left === 'remade')
     return `${guestRuns(world) ? ': the guest runs from the new one' : ''}; to go on with the new one: ${rebuild}`
-  return adviceOnGuest(world, loss, advice)
+  const { restoredAside } = world
+  const aside = `; PersistentVolumeClaim ${restoredAside}, of a restore, which the guest had before, is still there, and is deleted when a disk is made from the image`
+  return `${adviceOnGuest(world, loss, advice)}${restoredAside === undefined ? '' : aside}`
 }
 
 /** Returns what to tell as long as the disk is lost and nobody has asked for another one, whatever else the machine waits for. */

@@ -64,9 +64,11 @@ export function planDeploy(draft: MachineDraft, image: ImageState): Step {
 function planDisks(draft: MachineDraft, image: ImageState): Step {
   const { cloudInit } = draft.world
   const blocked = whatBlocks(draft)
-  const again = blocked === undefined && !isDiskless(draft.world) ? planNewDisks(draft) : undefined
-  if (again !== undefined) return { ...again, status: { ...shownRun(draft.world), ...again.status } }
   const loss = diskLoss(draft.world)
+  // A machine that is to go on with the disk of before a restore keeps it: other disks wait.
+  const isKept = isDiskless(draft.world) || loss?.left === 'other'
+  const again = blocked === undefined && !isKept ? planNewDisks(draft) : undefined
+  if (again !== undefined) return { ...again, status: { ...shownRun(draft.world), ...again.status } }
   const lost = loss && planLoss(draft, loss, blocked)
   if (lost !== undefined) return { ...lost, status: { ...shownRun(draft.world), ...firstStart(draft), ...lost.status } }
   const step: Step =
