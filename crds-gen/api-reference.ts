@@ -92,7 +92,7 @@ function kindSection(resource: Resource): string[] {
 const PRESENT: Readonly<Record<ConditionRule['presence'], string>> = {
   always: 'always',
   passing: 'while there is something to say',
-  lasting: 'from when it is first True',
+  lasting: 'once True, until it is taken away',
 }
 const TOLD: Readonly<Record<ConditionRule['told'], string>> = { whenTrue: 'True', whenFalse: 'False', never: '' }
 

@@ -54,7 +54,7 @@ const OTHERS = new Set(
   serviceaccount serviceaccounts services storageclass storageclasses svc clusterrole clusterroles clusterrolebinding clusterrolebindings
   validatingadmissionpolicies validatingadmissionpolicy validatingadmissionpolicybinding validatingadmissionpolicybindings
   validatingwebhookconfigurations mutatingwebhookconfigurations apiservices prometheusrules prometheusrule servicemonitors podmonitors podmonitor
-  cdi cdis datasource datasources datavolume datavolumes dv dvs storageprofile storageprofiles kubevirt kubevirts vm vmi vmis vms virtualmachineinstance
+  cdi cdis datasource datasources datasources.cdi.kubevirt.io datavolume datavolumes dv dvs storageprofile storageprofiles kubevirt kubevirts vm vmi vmis vms virtualmachineinstance
   virtualmachineinstances virtualmachine.kubevirt.io virtualmachines.kubevirt.io virtualmachinerestores.snapshot.kubevirt.io virtualmachinesnapshot virtualmachinesnapshots virtualmachinerestores
   volumesnapshot volumesnapshots volumesnapshotclass volumesnapshotclasses volumesnapshotcontents net-attach-def network-attachment-definitions
   flowschema flowschemas prioritylevelconfigurations poddisruptionbudget poddisruptionbudgets pdb`.split(/\s+/),

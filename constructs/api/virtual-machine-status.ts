@@ -71,7 +71,7 @@ export const VIRTUAL_MACHINE_CONDITION_RULES = {
     ['DiskLost', 'DiskBeingDeleted'],
   ),
   DiskRestored: remark('a restore of KubeVirt replaced the root disk', 'none', ['DiskRestored']),
-  RestoredDiskLost: remark('that disk is gone', 'reason', ['RestoredDiskLost']),
+  RestoredDiskLost: remark('the disk of a restore is gone', 'reason', ['RestoredDiskLost']),
   AddedByOthers: remark('the VirtualMachine of KubeVirt has parts that others added', 'none', ['AddedByOthers']),
   ChangeUndone: remark('its root disk was changed without a restore', 'reason', ['ChangeUndone']),
 } as const satisfies ConditionRules<VirtualMachineReason>

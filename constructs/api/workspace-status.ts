@@ -50,7 +50,7 @@ export const WORKSPACE_CONDITION_RULES = {
   },
   // It stays: what was made with the values goes on with them.
   SecretLost: {
-    means: 'the same for values of a Secret of spec.secrets, which is there again with others',
+    means: 'values of a Secret of spec.secrets are gone, and it is there again with others',
     presence: 'lasting',
     told: 'whenTrue',
     gauge: 'none',

@@ -38,3 +38,8 @@ export function namesOf(members: readonly { readonly memberName: string }[]): un
 export function itemsOf<Item>(given: readonly Item[] | undefined): readonly Item[] {
   return Array.isArray(given) ? given : []
 }
+
+/** Reports whether a prop is given. JSON, and what others read from it, has null for what is not. */
+export function isGiven<T>(value: T): value is Exclude<T, undefined | null> {
+  return value !== undefined && value !== null
+}

@@ -3,7 +3,7 @@ import type { NetworkAddresses } from './network-addresses.ts'
 import type { WorkspaceNetworkProps } from './spec-props.ts'
 
 /** Every copy of this package in a program reads it. Editors offer authors what a class declares: this is none of it. */
-const INSIDE = Symbol.for('pelotech.ot/inside')
+const INSIDE = Symbol.for('pelotech.ot/inside/1')
 
 /** What a lab asks of each of its parts, and no author does. */
 export interface PartInside {

@@ -1,6 +1,6 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { eachAs, entriesAs, hasFields, itemsOf, namesOf, requireProps } from './given-values.ts'
+import { eachAs, entriesAs, hasFields, isGiven, itemsOf, namesOf, requireProps } from './given-values.ts'
 import { keepInside, type PartInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
@@ -110,7 +110,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
       : ports
     this.#containers.push({
       ...programSpec(name, program),
-      ...(portMappings !== undefined && { portMappings }),
+      ...(isGiven(portMappings) && { portMappings }),
     } as WorkspaceContainerProps)
     return this
   }
@@ -135,7 +135,7 @@ export class LabContainers extends LabMember<PodInterfaceOptions> {
     return {
       name: this.memberName,
       ...rest,
-      ...(dependsOn !== undefined && { dependsOn: namesOf(dependsOn) }),
+      ...(isGiven(dependsOn) && { dependsOn: namesOf(dependsOn) }),
       ...(interfaces.length > 0 && { interfaces }),
       ...(this.#initContainers.length > 0 && { initContainers: this.#initContainers }),
       containers: this.#containers,
@@ -148,15 +148,15 @@ function programSpec(name: string, props: LabProgramProps): object {
   const resources = {
     ...(cpu !== undefined && { cpu }),
     ...(memory !== undefined && { memory: quantityOf(memory) }),
-    ...(limits !== undefined && { limits }),
+    ...(isGiven(limits) && { limits }),
   }
   return {
     name,
     ...rest,
     ...(Object.keys(resources).length > 0 && { resources }),
-    ...(env !== undefined && { env: entriesAs(env, (variable, value) => ({ name: variable, ...envSource(value) })) }),
-    ...(mounts !== undefined && { volumeMounts: eachAs(mounts, (mount) => ({ ...mount })) }),
-    ...(files !== undefined && { files: entriesAs(files, (path, file) => ({ path, ...fileSource(file) })) }),
+    ...(isGiven(env) && { env: entriesAs(env, (variable, value) => ({ name: variable, ...envSource(value) })) }),
+    ...(isGiven(mounts) && { volumeMounts: eachAs(mounts, (mount) => ({ ...mount })) }),
+    ...(isGiven(files) && { files: entriesAs(files, (path, file) => ({ path, ...fileSource(file) })) }),
   }
 }
 

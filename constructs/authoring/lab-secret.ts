@@ -1,5 +1,5 @@
 import { Construct } from 'constructs'
-import { requireProps } from './given-values.ts'
+import { isGiven, requireProps } from './given-values.ts'
 import { keepInside, type PartInside } from './inside.ts'
 import { idOfPart, joinLab, takenFrom } from './lab-part.ts'
 
@@ -78,7 +78,7 @@ export class LabSecret extends Construct {
   #toSpec(): object {
     const { from } = this.#props
     const generate = this.#generated() ?? this.#props.generate
-    return { name: this.secretName, ...(generate !== undefined && { generate }), ...(from !== undefined && { from }) }
+    return { name: this.secretName, ...(isGiven(generate) && { generate }), ...(isGiven(from) && { from }) }
   }
 
   #generated() {

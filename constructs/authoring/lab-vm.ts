@@ -1,6 +1,6 @@
 import type { Size } from 'cdk8s'
 import type { Construct } from 'constructs'
-import { eachAs, hasFields, itemsOf, namesOf, requireProps } from './given-values.ts'
+import { eachAs, hasFields, isGiven, itemsOf, namesOf, requireProps } from './given-values.ts'
 import { keepInside, type VmInside } from './inside.ts'
 import { LabMember } from './lab-member.ts'
 import { joinLab, requireOwn } from './lab-part.ts'
@@ -161,16 +161,16 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
     const { image, cpu, memory, diskSize, disks, users, dependsOn, build, deploy, ...rest } = this.#props
     const interfaces = wordsOfMember(this).interfaces()
     const resources = { ...(cpu !== undefined && { cpu }), ...(memory !== undefined && { memory: quantityOf(memory) }) }
-    const roles = { ...(build !== undefined && { build }), ...(deploy !== undefined && { deploy }) }
+    const roles = { ...(isGiven(build) && { build }), ...(isGiven(deploy) && { deploy }) }
     return {
       name: this.memberName,
       backingVMDiskImage: nameOfImage(image),
       ...(Object.keys(resources).length > 0 && { resources }),
       ...(diskSize !== undefined && { diskSize: quantityOf(diskSize) }),
-      ...(disks !== undefined && { disks: eachAs(disks, diskSpec) }),
-      ...(users !== undefined && { users: eachAs(users, userSpec) }),
+      ...(isGiven(disks) && { disks: eachAs(disks, diskSpec) }),
+      ...(isGiven(users) && { users: eachAs(users, userSpec) }),
       ...(interfaces.length > 0 && { interfaces }),
-      ...(dependsOn !== undefined && { dependsOn: namesOf(dependsOn) }),
+      ...(isGiven(dependsOn) && { dependsOn: namesOf(dependsOn) }),
       ...(Object.keys(roles).length > 0 && { ansible: { roles } }),
       ...rest,
       // What is half given is a problem that the schema tells.
@@ -213,9 +213,9 @@ function userSpec({ name, password, sshKeys, sudo, groups }: LabUser): object {
   return {
     name,
     ...(password !== undefined && passwordOf(password)),
-    ...(sshKeys !== undefined && { ssh_authorized_keys: sshKeys }),
+    ...(isGiven(sshKeys) && { ssh_authorized_keys: sshKeys }),
     ...(rule !== undefined && rule !== false && { sudo: rule }),
-    ...(groups !== undefined && groups?.length !== 0 && { groups: Array.isArray(groups) ? groups.join(',') : groups }),
+    ...(isGiven(groups) && groups?.length !== 0 && { groups: Array.isArray(groups) ? groups.join(',') : groups }),
   }
 }
 

@@ -14,7 +14,7 @@ export interface ConditionRule<Reason extends string = string> {
   readonly told: 'whenTrue' | 'whenFalse' | 'never'
   /**
    * `phase`: its last change says since when an object is in its phase. `reason`: while it is told, it is a state of its own in `ot_state_objects`, which
-   * alerts see unless its reason is quiet. `none`: the gauges of states do not look at it.
+   * alerts see unless its reason is quiet. `none`: the gauges of states do not look at it, and an Event about it is a Normal one.
    */
   readonly gauge: 'phase' | 'reason' | 'none'
   /** The reasons that it may have. Default: any reason of the kind, as that of its phase. */
