@@ -20,8 +20,8 @@ const PURE_PARTS = [
   '^operator/runtime/(child-refusals|conditions|foreign|interned|members|owned-fields|plan|refusals|summary|requeue)[.]ts$',
 ]
 const TESTS = '[.]test[.]ts$'
-/** What tests share. */
-const FIXTURES = '[.]fixtures[.]ts$'
+/** What tests prepare and share. */
+const PREPARED = '^test/prepared/'
 const NODE = { dependencyTypes: ['core'] }
 
 module.exports = {
@@ -45,7 +45,7 @@ module.exports = {
       comment:
         'constructs/ is a published library without I/O: cdk8s, constructs, yaml, zod and the types of KubeVirt alone.',
       severity: 'error',
-      from: { path: '^constructs/', pathNot: [TESTS, FIXTURES] },
+      from: { path: '^constructs/', pathNot: TESTS },
       to: {
         pathNot: [
           '^constructs/',
@@ -93,17 +93,17 @@ module.exports = {
       comment:
         'constructs/ has three doors: index.ts for authors, platform/index.ts for platform teams, operator.ts for the operator. All else is behind them.',
       severity: 'error',
-      from: { pathNot: '^constructs/' },
+      from: { pathNot: ['^constructs/', PREPARED] },
       to: {
         path: '(^|/)constructs/(?!((platform/)?index|infra|operator)[.]ts$)',
-        pathNot: ['(^|/)node_modules/', '[.]fixtures[.]ts$'],
+        pathNot: '(^|/)node_modules/',
       },
     },
     {
       name: 'promised-door-for-others',
       comment: 'What people import is promised, and the published package has no door for the operator.',
       severity: 'error',
-      from: { path: '^(infra|examples)/', pathNot: [TESTS, FIXTURES] },
+      from: { path: '^(infra|examples)/', pathNot: TESTS },
       to: { path: '(^|/)constructs/operator[.]ts$' },
     },
     {
@@ -111,7 +111,7 @@ module.exports = {
       comment:
         'The package of infra needs it in exactly its version. Authors and the operator have doors of their own.',
       severity: 'error',
-      from: { pathNot: ['^(infra|crds-gen|test)/', TESTS, FIXTURES] },
+      from: { pathNot: ['^(infra|crds-gen|test)/', TESTS] },
       to: { path: '(^|/)constructs/infra[.]ts$' },
     },
     {
@@ -130,7 +130,7 @@ module.exports = {
       comment:
         'Time, texts and equality, for all others. A file of operator/base that needs another folder belongs there.',
       severity: 'error',
-      from: { path: '^operator/base/', pathNot: [TESTS, FIXTURES] },
+      from: { path: '^operator/base/', pathNot: TESTS },
       to: { path: '.', pathNot: '^operator/base/' },
     },
     {
@@ -146,7 +146,7 @@ module.exports = {
       name: 'runtime-is-kind-agnostic',
       comment: 'operator/runtime knows the client interface alone: no constructs, no controllers, no HTTP client.',
       severity: 'error',
-      from: { path: '^operator/runtime/', pathNot: [TESTS, FIXTURES] },
+      from: { path: '^operator/runtime/', pathNot: TESTS },
       to: {
         path: ['^constructs/', '^operator/'],
         pathNot: [
@@ -159,7 +159,7 @@ module.exports = {
       name: 'runtime-needs-few-packages',
       comment: 'pino for logs and prom-client for metrics.',
       severity: 'error',
-      from: { path: '^operator/runtime/', pathNot: [TESTS, FIXTURES] },
+      from: { path: '^operator/runtime/', pathNot: TESTS },
       to: { path: '(^|/)node_modules/', pathNot: npm('pino', 'prom-client', '@types/node') },
     },
     {
@@ -167,7 +167,7 @@ module.exports = {
       comment:
         'What lies in a folder decide/ decides on data, and calls nothing but what is pure. Types are free here: they are gone when the code runs, and a world is described by the types of what observes it.',
       severity: 'error',
-      from: { path: [PURE, ...PURE_PARTS], pathNot: [TESTS, FIXTURES] },
+      from: { path: [PURE, ...PURE_PARTS], pathNot: TESTS },
       to: {
         pathNot: [PURE, ...PURE_PARTS, '(^|/)constructs/(index|operator)[.]ts$', npm('zod')],
         // Its own rule: decisions-know-no-node.
@@ -179,7 +179,7 @@ module.exports = {
       comment:
         'A decision that has the type of a client, a clock or a cache in its arguments is none. So types count here.',
       severity: 'error',
-      from: { path: PURE, pathNot: [TESTS, FIXTURES] },
+      from: { path: PURE, pathNot: TESTS },
       to: {
         path: [
           '^operator/kube/(?!(kube-object|resource-types)[.]ts$)',
@@ -197,7 +197,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: [PURE, ...PURE_PARTS],
-        pathNot: [TESTS, FIXTURES, '^operator/(controllers/workspace/child-views|runtime/child-refusals)[.]ts$'],
+        pathNot: [TESTS, '^operator/(controllers/workspace/child-views|runtime/child-refusals)[.]ts$'],
       },
       to: NODE,
     },
@@ -230,16 +230,16 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(cli|constructs|crds-gen|operator|infra)/',
-        pathNot: [TESTS, FIXTURES, '^(cli|operator)/build[.]ts$'],
+        pathNot: [TESTS, '^(cli|operator)/build[.]ts$'],
       },
       to: { path: '^(sandbox|test|tooling|examples)/' },
     },
     {
-      name: 'fixtures-serve-tests-alone',
+      name: 'prepared-serves-tests-alone',
       comment: 'What tests share may know the sandbox, so nothing that is shipped or run may need it.',
       severity: 'error',
-      from: { pathNot: [TESTS, FIXTURES, '^test/'] },
-      to: { path: FIXTURES },
+      from: { pathNot: [TESTS, '^test/'] },
+      to: { path: PREPARED },
     },
     {
       name: 'operator-knows-no-infra',

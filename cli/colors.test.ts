@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { OtRunner } from '../test/prepared/cli/ot-runner.ts'
 import { colored } from './colors.ts'
-import { OtRunner } from './ot-runner.fixtures.ts'
 
 /** Shows what a terminal obeys. */
 const visible = (text: string) => text.replaceAll('\u001b', 'ESC')

@@ -2,8 +2,8 @@
 import './commands/labs.ts'
 import { expect, it } from 'vitest'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
+import { OtRunner } from '../test/prepared/cli/ot-runner.ts'
 import { EXIT_CODES } from './exit-codes.ts'
-import { OtRunner } from './ot-runner.fixtures.ts'
 
 it('ot labs -w shows each change of a class, and of no other one', async () => {
   const ot = new OtRunner()

@@ -4,8 +4,8 @@ import { parseVMDiskImageSpec, parseWorkspaceSpec } from '@open-terrain/construc
 import { runtime } from '@pulumi/pulumi'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { runMocked } from '../test/prepared/infra/mocked-stack.ts'
 import { parseConfig } from './config.ts'
-import { runMocked } from './mocked-stack.fixtures.ts'
 
 const FOLDER = join(import.meta.dirname, '../examples/pulumi-team')
 

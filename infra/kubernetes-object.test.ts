@@ -1,8 +1,8 @@
 import type { Manifest } from '@open-terrain/constructs/platform'
 import { type Output, output, secret } from '@pulumi/pulumi'
 import { describe, expect, it } from 'vitest'
+import { runMocked } from '../test/prepared/infra/mocked-stack.ts'
 import { KubernetesObject } from './kubernetes-object.ts'
-import { runMocked } from './mocked-stack.fixtures.ts'
 
 const CANARY = 'hush-hush'
 const API = 'pelotech.ot/v1alpha1'

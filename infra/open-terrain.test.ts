@@ -1,6 +1,6 @@
 import { type Output, output, RunError } from '@pulumi/pulumi'
 import { describe, expect, it } from 'vitest'
-import { runMocked } from './mocked-stack.fixtures.ts'
+import { runMocked } from '../test/prepared/infra/mocked-stack.ts'
 import { OpenTerrain, type OpenTerrainArgs } from './open-terrain.ts'
 
 const IMAGE = `registry.example/open-terrain/operator:1.4.0@sha256:${'a'.repeat(64)}`

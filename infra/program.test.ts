@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { INSTALLATION_PARTS, type Manifest, renderInstallation } from '@open-terrain/constructs/platform'
 import { type Output, RunError, runtime } from '@pulumi/pulumi'
 import { describe, expect, it, vi } from 'vitest'
+import { type MockedStack, type Registered, runMocked, settledValue } from '../test/prepared/infra/mocked-stack.ts'
 import { installationProps, parseConfig } from './config.ts'
-import { type MockedStack, type Registered, runMocked, settledValue } from './mocked-stack.fixtures.ts'
 import { environmentsIn, readStackFile } from './stack-files.ts'
 
 const ROOT = join(import.meta.dirname, '..')

@@ -6,7 +6,7 @@ import { plainText, render, VMDiskImage, Workspace } from '@open-terrain/constru
 import { isSecret, output, RunError, secret } from '@pulumi/pulumi'
 import { App, Chart } from 'cdk8s'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { runMocked, settledValue } from './mocked-stack.fixtures.ts'
+import { runMocked, settledValue } from '../test/prepared/infra/mocked-stack.ts'
 import { Rendered, type RenderedArgs } from './rendered.ts'
 
 const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'labs' } }

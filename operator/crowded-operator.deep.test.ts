@@ -8,7 +8,7 @@ const HEAP_MEBIBYTES = 192
 it('an operator among large objects of every kind stays within the heap that is installed, and tells of each', {
   timeout: 300_000,
 }, async () => {
-  const worker = new Worker(new URL('crowded-operator.fixtures.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test/prepared/operator/crowded-operator.ts', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MEBIBYTES, maxYoungGenerationSizeMb: 6 },
   })
   const [told] = await once(worker, 'message')

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
+import { ScriptedClient } from '../test/prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../test/prepared/operator/scripted-operator.ts'
+import { SECOND } from '../test/prepared/runtime/times.ts'
 import type { KubeObject } from './kube/kube-object.ts'
-import { ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { SECOND } from './runtime/times.fixtures.ts'
-import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
 /** Returns the series of classes that an operator serves of labs with these labels. */
 async function seriesOf(classLabel: string | undefined, labels: readonly Record<string, string>[]): Promise<string[]> {

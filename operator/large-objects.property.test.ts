@@ -10,12 +10,12 @@ import {
 } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SPEC as IMAGE_SPEC } from './controllers/vm-disk-image/image-objects.fixtures.ts'
+import { ScriptedClient } from '../test/prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../test/prepared/operator/scripted-operator.ts'
+import { MINUTE, SECOND } from '../test/prepared/runtime/times.ts'
+import { SPEC as IMAGE_SPEC } from '../test/prepared/vm-disk-image/image-objects.ts'
 import { type KubeObject, keyOf } from './kube/kube-object.ts'
-import { ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { VALUES_MAX } from './runtime/foreign.ts'
-import { MINUTE, SECOND } from './runtime/times.fixtures.ts'
-import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
 const URL = 'https://images.example/a.qcow2'
 /** Valid specs of nothing that can be downloaded or started here: each rests once its status says what it waits for. */

@@ -1,10 +1,10 @@
 import { dataSync, FINALIZERS, workspace } from '@open-terrain/constructs/operator'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { ScriptedClient } from '../test/prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../test/prepared/operator/scripted-operator.ts'
+import { MINUTE, SECOND } from '../test/prepared/runtime/times.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { DEPLOYMENT } from './kube/resource-types.ts'
-import { ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { MINUTE, SECOND } from './runtime/times.fixtures.ts'
-import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
 const KEY = `ssh-ed25519 AAAA${'a'.repeat(4_000)}`
 const URL = `https://images.example/${'a'.repeat(1_500)}.qcow2`

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { anImage } from './controllers/vm-disk-image/image-objects.fixtures.ts'
-import { apiError } from './kube/api-error.fixtures.ts'
-import { type FakeClock, settled } from './kube/fake-clock.fixtures.ts'
+import { apiError } from '../test/prepared/kube/api-error.ts'
+import { type FakeClock, settled } from '../test/prepared/kube/fake-clock.ts'
+import { type ScriptedCall, ScriptedClient } from '../test/prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../test/prepared/operator/scripted-operator.ts'
+import { SECOND } from '../test/prepared/runtime/times.ts'
+import { anImage } from '../test/prepared/vm-disk-image/image-objects.ts'
 import type { RequestOptions } from './kube/kube-client.ts'
 import type { KubeObject } from './kube/kube-object.ts'
-import { type ScriptedCall, ScriptedClient } from './kube/scripted-client.fixtures.ts'
-import { SECOND } from './runtime/times.fixtures.ts'
-import { scriptedOperator } from './scripted-operator.fixtures.ts'
 
 /** The process has 3 s from SIGTERM to its end. */
 const STOPPED_WITHIN_MS = 2_500

@@ -1,9 +1,9 @@
 import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_STATUS_NAME } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { settled } from './kube/fake-clock.fixtures.ts'
+import { settled } from '../test/prepared/kube/fake-clock.ts'
+import { aLiveReadBench } from '../test/prepared/runtime/look-bench.ts'
 import type { KubeObject } from './kube/kube-object.ts'
 import { PolicyStatus, type PolicyVerdict } from './policy-status.ts'
-import { aLiveReadBench } from './runtime/look-bench.fixtures.ts'
 
 const BAD = 'concurrency: "lots" is not used: must be a whole number'
 const GOOD: PolicyVerdict = { policy: POLICY_DEFAULTS, problems: [], isThere: true }

@@ -1,11 +1,11 @@
 import { POLICY_NAME } from '@open-terrain/constructs/operator'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from './kube/api-error.fixtures.ts'
-import { settled } from './kube/fake-clock.fixtures.ts'
+import { apiError } from '../test/prepared/kube/api-error.ts'
+import { settled } from '../test/prepared/kube/fake-clock.ts'
+import { failing, ScriptedClient } from '../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../test/prepared/runtime/fake-log.ts'
 import type { KubeObject } from './kube/kube-object.ts'
-import { failing, ScriptedClient } from './kube/scripted-client.fixtures.ts'
 import { PolicyWatch } from './policy-watch.ts'
-import { fakeLog } from './runtime/fake-log.fixtures.ts'
 
 let client = new ScriptedClient()
 let clock = client.clock

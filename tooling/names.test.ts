@@ -7,7 +7,7 @@ const EXPORT = /^export (?:async )?(?:abstract )?(?:function\*?|class|interface|
 
 function filesByName(): Map<string, Set<string>> {
   const files = new Map<string, Set<string>>()
-  const isProduct = (file: string) => !/\.(test|fixtures)\.ts$|node_modules|\/dist\//.test(file)
+  const isProduct = (file: string) => !/\.test\.ts$|node_modules|\/dist\//.test(file)
   const product = globSync('{cli,operator,constructs,infra,crds-gen}/**/*.ts', { cwd: ROOT }).filter(isProduct)
   for (const file of product) {
     for (const [, name = ''] of readFileSync(join(ROOT, file), 'utf8').matchAll(EXPORT))

@@ -1,9 +1,9 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { putAdoptionRule } from '../../operator/controllers/vm-disk-image/adoption.fixtures.ts'
 import type { KubeClient, ListOptions } from '../../operator/kube/kube-client.ts'
 import type { KubeObject, Raw, ResourceType } from '../../operator/kube/kube-object.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
+import { putAdoptionRule } from '../../test/prepared/vm-disk-image/adoption.ts'
 import { type AdoptOptions, adoptImages } from './adopt-images.ts'
 import { OLDER_GROUP } from './plan-adoption.ts'
 

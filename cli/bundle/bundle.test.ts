@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { OtBench } from '../../test/prepared/cli/ot-bench.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { OtBench } from '../ot-bench.fixtures.ts'
 
 /** Each is somewhere in the cluster, and may be nowhere in a bundle. */
 const CANARIES = {

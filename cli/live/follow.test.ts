@@ -1,8 +1,8 @@
 import { workspace } from '@open-terrain/constructs/operator'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
-import { HeldWatches } from '../../operator/kube/held-watches.fixtures.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { HeldWatches } from '../../test/prepared/kube/held-watches.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { follow } from './follow.ts'
 
 let client: ScriptedClient

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../operator/kube/fake-clock.fixtures.ts'
+import { FakeClock } from '../../test/prepared/kube/fake-clock.ts'
 import { redraw } from './redraw.ts'
 
 /** Returns how often something was computed in a minute in which it changes once, and what was printed. */

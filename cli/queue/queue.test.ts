@@ -2,10 +2,10 @@
 import '../commands/queue.ts'
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { OtRunner } from '../../test/prepared/cli/ot-runner.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { OtRunner } from '../ot-runner.fixtures.ts'
 
 let ot: OtRunner
 beforeEach(() => {

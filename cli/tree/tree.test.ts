@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
+import { OtRunner } from '../../test/prepared/cli/ot-runner.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
 import { EXIT_CODES } from '../exit-codes.ts'
-import { OtRunner } from '../ot-runner.fixtures.ts'
 
 const OURS = 'pelotech.ot/v1alpha1'
 const OF_LAB = { 'pelotech.ot/workspace-uid': 'uid-lab-1' }

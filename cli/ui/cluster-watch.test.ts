@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { ClusterWatch } from './cluster-watch.ts'
 import type { Update } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../operator/kube/api-error.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
 import { type PageSource, type RunningPage, servePage } from './page-server.ts'
 import type { Update, VerbRequest } from './rows.ts'
 

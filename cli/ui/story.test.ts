@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { storyOf } from './story.ts'
 
 const ASKED = { kind: 'images', operatorNamespace: 'sync-operator', now: 0 } as const

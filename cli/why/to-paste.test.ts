@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { OtRunner } from '../ot-runner.fixtures.ts'
+import { OtRunner } from '../../test/prepared/cli/ot-runner.ts'
 import { storyOf } from '../ui/story.ts'
 import { toPaste } from './to-paste.ts'
 

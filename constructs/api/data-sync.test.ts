@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { DATA_SYNC_FIXTURES, PROPOSED_DATA_SYNC } from '../../test/prepared/api/data-sync.ts'
+import { explainsReasons, judgesSpecs } from '../../test/prepared/api/kind-suite.ts'
 import { imageSpecOf, renderDataSyncImage } from '../children/data-sync-image.ts'
-import { DATA_SYNC_FIXTURES, PROPOSED_DATA_SYNC } from './data-sync.fixtures.ts'
 import {
   DATA_SYNC_CONDITIONS,
   DATA_SYNC_PHASES,
@@ -10,7 +11,6 @@ import {
   dataSync,
   parseDataSyncSpec,
 } from './data-sync.ts'
-import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
 import { parseVMDiskImageSpec } from './vm-disk-image.ts'
 
 describe('parseDataSyncSpec', () => {

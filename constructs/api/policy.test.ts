@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BAD_QUOTAS } from './policy.fixtures.ts'
+import { BAD_QUOTAS } from '../../test/prepared/api/policy.ts'
 import { isUrlAllowed, POLICY_DEFAULTS, POLICY_KEYS, type Policy, parsePolicy, policyDefaultText } from './policy.ts'
 import { POLICY_SCHEMA } from './policy-schema.ts'
 

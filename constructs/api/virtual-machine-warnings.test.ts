@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PROPOSED_VIRTUAL_MACHINE } from './virtual-machine.fixtures.ts'
+import { PROPOSED_VIRTUAL_MACHINE } from '../../test/prepared/api/virtual-machine.ts'
 import { parseVirtualMachineSpec, type VirtualMachineSpec } from './virtual-machine.ts'
 import { warningsOf } from './virtual-machine-warnings.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
+import { explainsReasons, judgesSpecs } from '../../test/prepared/api/kind-suite.ts'
 import {
   PROPOSED_VIRTUAL_MACHINE,
   VIRTUAL_MACHINE_FIXTURES,
   VIRTUAL_MACHINE_NAMES,
-} from './virtual-machine.fixtures.ts'
+} from '../../test/prepared/api/virtual-machine.ts'
 import {
   parseVirtualMachineSpec,
   VIRTUAL_MACHINE_CONDITIONS,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
-import { PROPOSED_IMAGE, SPEC_FIXTURES } from './vm-disk-image.fixtures.ts'
+import { explainsReasons, judgesSpecs } from '../../test/prepared/api/kind-suite.ts'
+import { PROPOSED_IMAGE, SPEC_FIXTURES } from '../../test/prepared/api/vm-disk-image.ts'
 import { parseVMDiskImageSpec, REASON_HELP, REASONS, revisionOf, vmDiskImage } from './vm-disk-image.ts'
 
 describe('parseVMDiskImageSpec', () => {

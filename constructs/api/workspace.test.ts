@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { explainsReasons, judgesSpecs } from './kind-suite.fixtures.ts'
-import { PROPOSED_WORKSPACE } from './proposed-workspace.fixtures.ts'
-import { WORKSPACE_FIXTURES } from './workspace.fixtures.ts'
+import { explainsReasons, judgesSpecs } from '../../test/prepared/api/kind-suite.ts'
+import { PROPOSED_WORKSPACE } from '../../test/prepared/api/proposed-workspace.ts'
+import { WORKSPACE_FIXTURES } from '../../test/prepared/api/workspace.ts'
 import { parseWorkspaceSpec, WORKSPACE_REASON_HELP, WORKSPACE_REASONS } from './workspace.ts'
 
 const variablesOf = (variables: unknown) => {

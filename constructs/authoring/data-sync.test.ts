@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PROPOSED_DATA_SYNC } from '../api/data-sync.fixtures.ts'
+import { PROPOSED_DATA_SYNC } from '../../test/prepared/api/data-sync.ts'
 import { render } from '../children/render.ts'
 import { DataSync, type DataSyncProps } from './data-sync.ts'
 import type { DataSyncSpecInput } from './spec-props.ts'

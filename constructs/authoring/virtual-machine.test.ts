@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
+import { PROPOSED_VIRTUAL_MACHINE } from '../../test/prepared/api/virtual-machine.ts'
 import { render } from '../children/render.ts'
 import { Release } from './release.ts'
 import type { VirtualMachineSpecInput } from './spec-props.ts'

@@ -1,6 +1,6 @@
 import { App, Chart, Testing } from 'cdk8s'
 import { describe, expect, it } from 'vitest'
-import { PROPOSED_WORKSPACE } from '../api/proposed-workspace.fixtures.ts'
+import { PROPOSED_WORKSPACE } from '../../test/prepared/api/proposed-workspace.ts'
 import { render } from '../children/render.ts'
 import type { WorkspaceSpecInput } from './spec-props.ts'
 import { Warnings } from './warnings.ts'

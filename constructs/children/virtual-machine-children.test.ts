@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { anyText, cloudInitProps } from '../../test/cloud-init/arbitraries.ts'
-import { PROPOSED_VIRTUAL_MACHINE } from '../api/virtual-machine.fixtures.ts'
+import { PROPOSED_VIRTUAL_MACHINE } from '../../test/prepared/api/virtual-machine.ts'
 import { cloneSize, renderCloneDataVolume } from './clone-data-volume.ts'
 import { cloudInitFingerprint, cloudInitHash, renderCloudInit, renderCloudInitSecret } from './cloud-init-secret.ts'
 import { type KubeVirtVirtualMachineProps, renderKubeVirtVirtualMachine } from './kubevirt-virtual-machine.ts'

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { workspaceChildrenSuite } from './workspace-children-suite.fixtures.ts'
+import { workspaceChildrenSuite } from '../../test/prepared/children/workspace-children-suite.ts'
 
 describe('the children of a workspace at random', () => {
   workspaceChildrenSuite(2_000)

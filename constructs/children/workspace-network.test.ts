@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { workspaceNetworkSuite } from './workspace-network-suite.fixtures.ts'
+import { workspaceNetworkSuite } from '../../test/prepared/children/workspace-network-suite.ts'
 
 describe('the network configurations of a workspace', () => {
   workspaceNetworkSuite(300)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { randomWorkspace } from '../../test/prepared/children/random-workspaces.ts'
 import { isHostAddress, isInNetwork, parseCidr } from '../api/ip-address.ts'
 import { parseWorkspaceSpec, type WorkspaceSpec, type WorkspaceVm } from '../api/workspace.ts'
 import type { WorkspaceSpecInput } from '../authoring/spec-props.ts'
-import { randomWorkspace } from './random-workspaces.fixtures.ts'
 import {
   freePlayAddress,
   hasPlayLogin,

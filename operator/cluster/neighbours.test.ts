@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { aLiveReadBench } from '../../test/prepared/runtime/look-bench.ts'
+import { MINUTE, SECOND } from '../../test/prepared/runtime/times.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { aLiveReadBench } from '../runtime/look-bench.fixtures.ts'
-import { MINUTE, SECOND } from '../runtime/times.fixtures.ts'
 import { Neighbours } from './neighbours.ts'
 
 function build() {

@@ -1,8 +1,8 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { virtualMachine, vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { CLUTTERED, KEPT, raw } from '../../test/prepared/cluster/raw-object.ts'
 import { viewImage } from '../images/image-view.ts'
-import { CLUTTERED, KEPT, raw } from './raw-object.fixtures.ts'
 import {
   isDefaultClass,
   viewClaim,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { raw } from '../cluster/raw-object.fixtures.ts'
+import { raw } from '../../test/prepared/cluster/raw-object.ts'
 import { viewImage } from './image-view.ts'
 
 const wrote = (manager: string, second: number, fieldsV1: object, more: object = {}) => {

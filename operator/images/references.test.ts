@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { Preconditions } from '../runtime/preconditions.ts'
 import { isNobodyElses } from './decide/ensure-image.ts'
 import { referencesOf, sumReferences } from './references.ts'

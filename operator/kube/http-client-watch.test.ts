@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { respond, useHttpBench } from './http-bench.fixtures.ts'
+import { respond, useHttpBench } from '../../test/prepared/kube/http-bench.ts'
 import { SECRET } from './resource-types.ts'
 
 const bench = useHttpBench()

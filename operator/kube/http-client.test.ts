@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aConfigMap, KEY, respond, useHttpBench } from './http-bench.fixtures.ts'
+import { aConfigMap, KEY, respond, useHttpBench } from '../../test/prepared/kube/http-bench.ts'
 import type { HttpKubeClient } from './http-client.ts'
 import type { KubeObject } from './kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, SECRET } from './resource-types.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { apiError } from './api-error.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import type { KubeClient, ListOptions, ListPage } from './kube-client.ts'
 import type { KubeObject } from './kube-object.ts'
 import { listAll } from './list-all.ts'
 import { CONFIG_MAP } from './resource-types.ts'
-import { ScriptedClient } from './scripted-client.fixtures.ts'
 
 /** Returns a client of an API server that has `count` objects of the same size. */
 function stored(count: number, bytesEach: number) {

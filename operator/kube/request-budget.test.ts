@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock, settled } from './fake-clock.fixtures.ts'
+import { FakeClock, settled } from '../../test/prepared/kube/fake-clock.ts'
 import { RequestBudget } from './request-budget.ts'
 
 function build(perSecond: number, burst: number) {

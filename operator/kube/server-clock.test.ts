@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from './fake-clock.fixtures.ts'
+import { FakeClock } from '../../test/prepared/kube/fake-clock.ts'
 import { ServerClock } from './server-clock.ts'
 
 const HOUR = 3_600_000

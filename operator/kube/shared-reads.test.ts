@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { FakeClock } from './fake-clock.fixtures.ts'
+import { FakeClock } from '../../test/prepared/kube/fake-clock.ts'
 import { SharedReads } from './shared-reads.ts'
 
 const { signal } = new AbortController()

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { apiVersionOf, type KubeObject } from '../kube/kube-object.ts'
 import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { applyChanges, type Changes } from './apply.ts'
 import { FINALIZERS_MAX, keptFinalizers } from './foreign.ts'
 

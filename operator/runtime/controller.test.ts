@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { FakeClock, settled } from '../../test/prepared/kube/fake-clock.ts'
+import { type FakeLog, fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import { systemClock } from '../base/clock.ts'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
 import { Controller, type ControllerOptions } from './controller.ts'
-import { type FakeLog, fakeLog } from './fake-log.fixtures.ts'
 import { WorkQueue } from './work-queue.ts'
 
 let clock = new FakeClock()

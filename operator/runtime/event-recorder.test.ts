@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import { settled } from '../kube/fake-clock.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { settled } from '../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { NAMESPACE } from '../kube/resource-types.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
-import { fakeLog } from './fake-log.fixtures.ts'
 
 type Event = KubeObject & Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Laws } from './laws.fixtures.ts'
+import { Laws } from '../../test/prepared/runtime/laws.ts'
 
 const pairs = fc.record({ one: fc.integer(), other: fc.array(fc.string()) })
 

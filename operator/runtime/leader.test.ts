@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import { settled } from '../kube/fake-clock.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { settled } from '../../test/prepared/kube/fake-clock.ts'
+import { failing, ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { failing, ScriptedClient } from '../kube/scripted-client.fixtures.ts'
-import { fakeLog } from './fake-log.fixtures.ts'
 import { LeaderElector } from './leader.ts'
 
 type Lease = KubeObject & { spec: Record<string, unknown> }

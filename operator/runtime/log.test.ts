@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fakeLog } from './fake-log.fixtures.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import { warnedOnce } from './log.ts'
 
 const report = (warning?: string) => ({

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import { apiVersionOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import { DATA_VOLUME, SECRET } from '../kube/resource-types.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { EventRecorder } from './event-recorder.ts'
-import { fakeLog } from './fake-log.fixtures.ts'
 import { type ObjectPlan, type Removal, referTo } from './plan.ts'
 import { PlanWriter } from './plan-writer.ts'
 

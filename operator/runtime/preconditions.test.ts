@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
 import { type KubeObject, keyOf } from '../kube/kube-object.ts'
 import { CONFIG_MAP, SECRET } from '../kube/resource-types.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
 import { type LiveReads, type Precondition, Preconditions } from './preconditions.ts'
 
 const { signal } = new AbortController()

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../kube/api-error.fixtures.ts'
-import { settled } from '../kube/fake-clock.fixtures.ts'
-import { failing } from '../kube/scripted-client.fixtures.ts'
-import { ReflectorBench, secret } from './reflector-bench.fixtures.ts'
+import { apiError } from '../../test/prepared/kube/api-error.ts'
+import { settled } from '../../test/prepared/kube/fake-clock.ts'
+import { failing } from '../../test/prepared/kube/scripted-client.ts'
+import { ReflectorBench, secret } from '../../test/prepared/runtime/reflector-bench.ts'
 
 let bench = new ReflectorBench()
 beforeEach(() => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { settled } from '../kube/fake-clock.fixtures.ts'
+import { settled } from '../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import type { KubeObject } from '../kube/kube-object.ts'
 import { DATA_VOLUME, POD, SECRET } from '../kube/resource-types.ts'
-import { ScriptedClient } from '../kube/scripted-client.fixtures.ts'
-import { fakeLog } from './fake-log.fixtures.ts'
 import { Reflectors } from './reflectors.ts'
 import { Store } from './store.ts'
 

@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
+import { START } from '../../test/prepared/runtime/times.ts'
 import type { StatusCondition } from './conditions.ts'
 import { Meters } from './meters.ts'
 import { type StatefulObject, StateGauges } from './state-gauges.ts'
-import { START } from './times.fixtures.ts'
 
 const MINUTE_MS = 60_000
 const at = (minute: number) => new Date(START + minute * MINUTE_MS).toISOString()

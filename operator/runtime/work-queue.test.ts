@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { FakeClock, settled } from '../kube/fake-clock.fixtures.ts'
+import { FakeClock, settled } from '../../test/prepared/kube/fake-clock.ts'
 import { KeyRateLimiter } from './key-rate-limiter.ts'
 import { WorkQueue } from './work-queue.ts'
 

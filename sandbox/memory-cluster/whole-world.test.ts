@@ -8,7 +8,7 @@ import {
   VOLUME_SNAPSHOT_CLASS,
 } from '../../operator/kube/resource-types.ts'
 import { OperatorReplica } from '../../operator/operator.ts'
-import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
+import { fakeLog } from '../../test/prepared/runtime/fake-log.ts'
 import { startSimulators, timedTransfer } from '../simulators/index.ts'
 import { IMAGE, MemoryCluster, SERVED_TYPES, SimulatedProcess, VirtualTime } from './index.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
+import { SimulatedCluster, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 import type { DataVolume } from './models.ts'
-import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 
 const DISK = { namespace: TEAM, name: 'disk' }
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DATA_SOURCE, DATA_VOLUME, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
-import { FARM, SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
+import { FARM, SimulatedCluster, short, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 const KEY = `${TEAM}/disk`
 

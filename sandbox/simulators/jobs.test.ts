@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { JOB, POD, SECRET } from '../../operator/kube/resource-types.ts'
+import { SimulatedCluster, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 import type { Job } from '../memory-cluster/job-objects.ts'
 import type { Pod } from './models.ts'
-import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 import type { WorkloadFault } from './workload-faults.ts'
 
 const KEY = { namespace: TEAM, name: 'build' }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, SECRET } from '../../operator/kube/resource-types.ts'
+import { SimulatedCluster, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 import type { Pod } from './models.ts'
-import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 
 const URL = 'https://images.example.com/disk.qcow2'
 const DISK = { namespace: TEAM, name: 'disk' }

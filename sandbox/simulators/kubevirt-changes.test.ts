@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { KUBEVIRT_VIRTUAL_MACHINE, POD } from '../../operator/kube/resource-types.ts'
-import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
+import { SimulatedCluster, short, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 let world: SimulatedCluster
 

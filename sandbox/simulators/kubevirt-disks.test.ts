@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
+import { SimulatedCluster, short, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 const KEY = `${TEAM}/vm`
 const NO_CLAIM = 'PVC team/root does not exist, waiting for it to appear'

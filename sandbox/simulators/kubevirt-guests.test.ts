@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE } from '../../operator/kube/resource-types.ts'
-import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
+import { SimulatedCluster, short, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 let world: SimulatedCluster
 

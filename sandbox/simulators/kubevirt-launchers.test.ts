@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { EVENT, SECRET } from '../../operator/kube/resource-types.ts'
+import { SimulatedCluster, short, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 import { NODE } from '../resource-types.ts'
-import { SimulatedCluster, short, TEAM } from './simulated-cluster.fixtures.ts'
 
 const KEY = `${TEAM}/vm`
 

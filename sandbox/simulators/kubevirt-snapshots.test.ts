@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_SNAPSHOT } from '../../operator/kube/resource-types.ts'
-import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
+import { SimulatedCluster, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 const VM = { namespace: TEAM, name: 'vm' }
 const LOCK = 'snapshot.kubevirt.io/snapshot-source-protection'

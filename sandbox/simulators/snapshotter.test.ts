@@ -1,6 +1,6 @@
 import { beforeEach, describe, it } from 'vitest'
 import { VOLUME_SNAPSHOT, VOLUME_SNAPSHOT_CLASS } from '../../operator/kube/resource-types.ts'
-import { DRIVER, FARM, SimulatedCluster } from './simulated-cluster.fixtures.ts'
+import { DRIVER, FARM, SimulatedCluster } from '../../test/prepared/sandbox/simulated-cluster.ts'
 
 const SNAPSHOT = { namespace: FARM, name: 'snapshot' }
 

@@ -8,10 +8,10 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   POD,
 } from '../../operator/kube/resource-types.ts'
+import { SimulatedCluster, TEAM } from '../../test/prepared/sandbox/simulated-cluster.ts'
 import { NODE } from '../resource-types.ts'
 import type { Node, PersistentVolume, Pod } from './models.ts'
 import { FLUSH_MS } from './scheduler.ts'
-import { SimulatedCluster, TEAM } from './simulated-cluster.fixtures.ts'
 import type { WorkloadFault } from './workload-faults.ts'
 
 const FOR_PODS = JSON.stringify({

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { IMAGE } from '../../operator/controllers/vm-disk-image/caches.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { SimulatedProcess } from '../../sandbox/memory-cluster/index.ts'
-import { FARM, SimulatedCluster } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import { FARM, SimulatedCluster } from '../prepared/sandbox/simulated-cluster.ts'
 import { runBareMachines } from './bare-machines.ts'
 
 async function build() {

@@ -1,7 +1,7 @@
 import { renderDataVolume } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
 import { DATA_VOLUME, NAMESPACE } from '../../operator/kube/resource-types.ts'
-import { SimulatedCluster } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
+import { SimulatedCluster } from '../prepared/sandbox/simulated-cluster.ts'
 import { dataVolumeLike, ledgerLike, YARDSTICK } from './yardstick-objects.ts'
 
 const sizeOf = (object: object) => JSON.stringify(object).length

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FakeClock } from '../../operator/kube/fake-clock.fixtures.ts'
+import { FakeClock } from '../prepared/kube/fake-clock.ts'
 import { Yardstick } from './yardstick.ts'
 
 describe('Yardstick', () => {

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { POLICY_NAME, POLICY_SCHEMA } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
-import { settled } from '../../operator/kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { PolicyWatch } from '../../operator/policy-watch.ts'
 import { silentLog } from '../harness/log.ts'
+import { settled } from '../prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
 import { PolicyModel } from './policy-model.ts'
 import { type PolicyWrite, policyWrites } from './policy-writes.ts'
 

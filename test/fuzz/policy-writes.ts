@@ -1,6 +1,6 @@
 import { POLICY_KEYS, type PolicyKeyName } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
-import { BAD_QUOTAS } from '../../constructs/api/policy.fixtures.ts'
+import { BAD_QUOTAS } from '../prepared/api/policy.ts'
 import { objectName, oddDuration, oddName, oddQuantity, oddText } from './odd-values.ts'
 
 /** A value of a key, and its meaning, which is known without the product. */

@@ -25,7 +25,7 @@ import {
 } from '@open-terrain/constructs/operator'
 import { renderCrds } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
-import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
+import { objectsOf, renderAll } from '../prepared/children/rendered-workspace.ts'
 import { renderedFile, type StoredObject, storedReleases, UNRELEASED } from './stored-releases.ts'
 
 const CRDS = renderCrds().map((crd) => crd['spec'] as CrdSpec)

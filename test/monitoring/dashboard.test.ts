@@ -4,8 +4,8 @@ import { dashboardJson } from '@open-terrain/constructs/infra'
 import { RECORDING_RULES, renderMonitoring } from '@open-terrain/constructs/platform'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
-import { scriptedOperator } from '../../operator/scripted-operator.fixtures.ts'
+import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../prepared/operator/scripted-operator.ts'
 import { panelsOf } from './panels.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

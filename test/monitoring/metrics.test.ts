@@ -4,11 +4,11 @@ import { REASON_HELP, VIRTUAL_MACHINE_REASON_HELP, WORKSPACE_REASON_HELP } from 
 import { ALERTS, type AlertName } from '@open-terrain/constructs/platform'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { ImageMetrics } from '../../operator/controllers/vm-disk-image/image-metrics.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { registeredMetrics } from '../../operator/registered-metrics.ts'
 import { METRIC_LABELS } from '../../operator/runtime/metric-labels.ts'
 import { RuntimeMetrics } from '../../operator/runtime/metrics.ts'
-import { scriptedOperator } from '../../operator/scripted-operator.fixtures.ts'
+import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../prepared/operator/scripted-operator.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../crds-gen/generated/metrics.md'), 'utf8')
 const NAMES = Object.keys(ALERTS) as AlertName[]

@@ -10,18 +10,18 @@ import {
   workspace,
 } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { DATA_SYNC_FIXTURES } from '../../constructs/api/data-sync.fixtures.ts'
-import {
-  PROPOSED_VIRTUAL_MACHINE,
-  VIRTUAL_MACHINE_FIXTURES,
-  VIRTUAL_MACHINE_NAMES,
-} from '../../constructs/api/virtual-machine.fixtures.ts'
-import { SPEC_FIXTURES } from '../../constructs/api/vm-disk-image.fixtures.ts'
-import { WORKSPACE_FIXTURES } from '../../constructs/api/workspace.fixtures.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { installCrds, ourCrds } from '../../sandbox/control-plane/install.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
+import { DATA_SYNC_FIXTURES } from '../prepared/api/data-sync.ts'
+import {
+  PROPOSED_VIRTUAL_MACHINE,
+  VIRTUAL_MACHINE_FIXTURES,
+  VIRTUAL_MACHINE_NAMES,
+} from '../prepared/api/virtual-machine.ts'
+import { SPEC_FIXTURES } from '../prepared/api/vm-disk-image.ts'
+import { WORKSPACE_FIXTURES } from '../prepared/api/workspace.ts'
 
 type Crd = Awaited<ReturnType<typeof ourCrds>>[number]
 

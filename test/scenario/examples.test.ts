@@ -12,12 +12,12 @@ import {
 } from '@open-terrain/constructs/operator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
-import { PROPOSED_VIRTUAL_MACHINE } from '../../constructs/api/virtual-machine.fixtures.ts'
-import { PROPOSED_IMAGE } from '../../constructs/api/vm-disk-image.fixtures.ts'
 import { Connection } from '../../operator/kube/connection.ts'
 import { EXAMPLES, type Manifest, readManifests, resourceTypeOf } from '../../sandbox/demo/manifests.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { PROPOSED_WORKSPACE } from '../prepared/api/proposed-workspace.ts'
+import { PROPOSED_VIRTUAL_MACHINE } from '../prepared/api/virtual-machine.ts'
+import { PROPOSED_IMAGE } from '../prepared/api/vm-disk-image.ts'
 
 describe('the examples', () => {
   const cluster = useCluster()

@@ -8,9 +8,6 @@ import {
 } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { PROPOSED_WORKSPACE } from '../../constructs/api/proposed-workspace.fixtures.ts'
-import { randomWorkspace } from '../../constructs/children/random-workspaces.fixtures.ts'
-import { objectsOf, renderAll } from '../../constructs/children/rendered-workspace.fixtures.ts'
 import { viewConfigMap } from '../../operator/controllers/workspace/child-views.ts'
 import { isAsWanted, marked } from '../../operator/controllers/workspace/decide/as-wanted.ts'
 import { isSwitchedOff } from '../../operator/controllers/workspace/decide/power.ts'
@@ -22,6 +19,9 @@ import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
 import { ApiUser } from '../harness/api-user.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { operatorAccount } from '../harness/operator-account.ts'
+import { PROPOSED_WORKSPACE } from '../prepared/api/proposed-workspace.ts'
+import { randomWorkspace } from '../prepared/children/random-workspaces.ts'
+import { objectsOf, renderAll } from '../prepared/children/rendered-workspace.ts'
 
 const WORKSPACE: ResourceType = workspaceKind
 const HANGS_AFTER_MS = 5 * 60_000

@@ -10,9 +10,9 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, IMAGE } from '../harness/kinds.ts'
+import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import { isOperator } from './chronicle.ts'
 import { randomFrom } from './random.ts'
 import { FARM, SimulatedOperator, TEMPLATE } from './simulated-operator.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
+import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import {
   type Action,
   type CdiFaultType,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { DATA_VOLUME } from '../../operator/kube/resource-types.ts'
-import { HOUR, MINUTE } from '../../operator/runtime/times.fixtures.ts'
-import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import type { DataVolume } from '../harness/kinds.ts'
+import { HOUR, MINUTE } from '../prepared/runtime/times.ts'
+import { HOUR_LONG } from '../prepared/sandbox/simulated-cluster.ts'
 import { FARM, SimulatedOperator } from './simulated-operator.ts'
 
 // cdi-controller is stopped while importers keep running, so nothing shows their progress. Only the Lease of CDI tells this from a silent source.

@@ -9,9 +9,9 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { conditionOf, DATA_SYNC, type DataSync, type Image, MACHINE, reasonOf } from '../harness/kinds.ts'
+import { MINUTE } from '../prepared/runtime/times.ts'
 import { FARM, SimulatedOperator, TEAM, TEMPLATE } from './simulated-operator.ts'
 
 /** A new process starts this long after the crash, and leads once the Lease has expired. */

@@ -12,9 +12,9 @@ import {
   SECRET,
   VOLUME_SNAPSHOT,
 } from '../../operator/kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, MACHINE, WORKSPACE } from '../harness/kinds.ts'
+import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import { FARM, SimulatedOperator, TEAM, TEMPLATE } from './simulated-operator.ts'
 
 // kubectl delete --cascade=orphan: the garbage collector removes the owner reference of the children, before or after the operator observes it.

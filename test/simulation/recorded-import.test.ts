@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../operator/kube/resource-types.ts'
-import { SimulatedCluster, TEAM } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import { type Entry, factsOf, Recording } from '../node/recorder.ts'
+import { SimulatedCluster, TEAM } from '../prepared/sandbox/simulated-cluster.ts'
 
 const RECORDED = join(import.meta.dirname, '../node/recorded/http-qcow2.json')
 const TYPES = [POD, PERSISTENT_VOLUME_CLAIM, DATA_VOLUME]

@@ -1,6 +1,6 @@
-import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import type { KubeEvent } from '../harness/kinds.ts'
+import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import { isOperator } from './chronicle.ts'
 import { Driver } from './driver.ts'
 import type { Ends } from './kind.ts'

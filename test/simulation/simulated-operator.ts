@@ -14,8 +14,8 @@ import {
 import type { Logger } from '../../operator/runtime/log.ts'
 import type { Commit, Fate, RequestInfo } from '../../sandbox/memory-cluster/index.ts'
 import type { SimulatorOptions } from '../../sandbox/simulators/index.ts'
-import { FARM, SimulatedCluster, TEAM } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import { conditionOf, IMAGE, type Image, MACHINE, type Machine, reasonOf } from '../harness/kinds.ts'
+import { FARM, SimulatedCluster, TEAM } from '../prepared/sandbox/simulated-cluster.ts'
 import { isOperator, OPERATOR_NAMESPACE } from './chronicle.ts'
 import { Disturbances } from './disturbances.ts'
 import { Network } from './network.ts'
@@ -24,7 +24,7 @@ import { find } from './people.ts'
 import { randomFrom } from './random.ts'
 import { Replica } from './replica.ts'
 
-export { FARM, TEAM } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
+export { FARM, TEAM } from '../prepared/sandbox/simulated-cluster.ts'
 
 /** Seed of latencies, and of the operator's random choices. */
 const SEED = 1

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD, RESOURCE_QUOTA } from '../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../operator/runtime/times.fixtures.ts'
-import { HOUR_LONG } from '../../sandbox/simulators/simulated-cluster.fixtures.ts'
 import { IMAGE } from '../harness/kinds.ts'
+import { MINUTE } from '../prepared/runtime/times.ts'
+import { HOUR_LONG } from '../prepared/sandbox/simulated-cluster.ts'
 import { FARM, SimulatedOperator } from './simulated-operator.ts'
 
 // An importer with scratch space owns the claim of that space, which is protected as long as the pod exists: deleted in the foreground, each of the

@@ -1,4 +1,4 @@
-import { SECOND } from '../../operator/runtime/times.fixtures.ts'
+import { SECOND } from '../prepared/runtime/times.ts'
 import type { Action, Schedule } from './schedule.ts'
 
 /** Somebody deletes the first object of a kind. From `frozenAfterMs` later on, no watch event reports new ones: only a live read finds them. */

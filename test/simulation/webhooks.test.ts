@@ -3,8 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type ResourceType } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME, NAMESPACE, STORAGE_CLASS } from '../../operator/kube/resource-types.ts'
 import { OperatorReplica } from '../../operator/operator.ts'
-import { fakeLog } from '../../operator/runtime/fake-log.fixtures.ts'
-import { MINUTE, SECOND } from '../../operator/runtime/times.fixtures.ts'
 import {
   type Fate,
   MemoryCluster,
@@ -15,6 +13,8 @@ import {
 } from '../../sandbox/memory-cluster/index.ts'
 import { startSimulators, timedTransfer } from '../../sandbox/simulators/index.ts'
 import { IMAGE, type Image, reasonOf } from '../harness/kinds.ts'
+import { fakeLog } from '../prepared/runtime/fake-log.ts'
+import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import { randomFrom } from './random.ts'
 
 // Responses of webhooks, of CDI or of others, to the creation of a DataVolume, in the words of the real ones.

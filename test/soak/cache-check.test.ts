@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { apiVersionOf } from '../../operator/kube/kube-object.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
 import { type CacheDigest, digestOf } from '../../operator/runtime/cache-digest.ts'
-import { scriptedOperator } from '../../operator/scripted-operator.fixtures.ts'
 import { SERVED_TYPES } from '../../sandbox/memory-cluster/index.ts'
 import type { BundledOperator } from '../bench/bundled-operator.ts'
+import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
+import { scriptedOperator } from '../prepared/operator/scripted-operator.ts'
 import { cacheDifferences } from './cache-check.ts'
 
 const KIND = 'cdi.kubevirt.io/v1beta1/datavolumes'

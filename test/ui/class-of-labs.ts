@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import type { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import type { ScriptedClient } from '../prepared/kube/scripted-client.ts'
 
 const API_VERSION = 'pelotech.ot/v1alpha1'
 const CREATED = '2026-01-01T08:00:00Z'

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vi
 import type { RunningPage } from '../../cli/ui/page-server.ts'
 import { openPage } from '../../cli/ui/show-ui.ts'
 import { systemClock } from '../../operator/base/clock.ts'
-import { ScriptedClient } from '../../operator/kube/scripted-client.fixtures.ts'
+import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
 import { FAILED, HOSTILE, putImage, putLab, putMachine, putWarning, READY } from './class-of-labs.ts'
 import { launchBrowser } from './launch-browser.ts'
 

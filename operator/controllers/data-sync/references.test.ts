@@ -1,9 +1,15 @@
 import { expect, it } from 'vitest'
+import {
+  aDataSyncWorld,
+  dataSyncOf,
+  Images,
+  NAMESPACE,
+  SPEC,
+} from '../../../test/prepared/data-sync/data-sync-world.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
 import { BY_IMAGE } from '../../images/references.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { imagesOf } from './caches.ts'
-import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, SPEC } from './data-sync-world.fixtures.ts'
 import { planDataSync } from './decide/plan.ts'
 import { DataSyncReferences } from './references.ts'
 import type { DataSyncView } from './world.ts'

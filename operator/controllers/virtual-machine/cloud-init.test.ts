@@ -1,12 +1,19 @@
 import { type CloudInitUser, renderUserData } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import {
+  aVM,
+  cloudInitOf,
+  PASSWORD,
+  REFERRING,
+  SPEC,
+  VM_UID,
+} from '../../../test/prepared/virtual-machine/machine-objects.ts'
 import { redactUrls } from '../../base/messages.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
 import { parsedMachineSpec } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
-import { aVM, cloudInitOf, PASSWORD, REFERRING, SPEC, VM_UID } from './machine-objects.fixtures.ts'
 import type { CloudInit, MachineView } from './world.ts'
 
 const { signal } = new AbortController()

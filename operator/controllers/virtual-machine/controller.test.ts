@@ -1,19 +1,11 @@
 import { FINALIZERS, POLICY_DEFAULTS } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Neighbours } from '../../cluster/neighbours.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
-import type { KubeObject } from '../../kube/kube-object.ts'
-import type { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { EventRecorder } from '../../runtime/event-recorder.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
-import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { MINUTE, SECOND, START } from '../../runtime/times.fixtures.ts'
-import { MachineController } from './controller.ts'
-import { planMachine } from './decide/plan.ts'
-import { viewKubeVirt } from './kubevirt-views.ts'
-import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
-import { aClaim, aDisk } from './machine-disks.fixtures.ts'
-import { MachineMetrics } from './machine-metrics.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import type { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { MINUTE, SECOND, START } from '../../../test/prepared/runtime/times.ts'
+import { aNamespace, CachesBench } from '../../../test/prepared/virtual-machine/machine-caches.ts'
+import { aClaim, aDisk } from '../../../test/prepared/virtual-machine/machine-disks.ts'
 import {
   ARTIFACT,
   aMachine,
@@ -26,8 +18,16 @@ import {
   REFERRING,
   SPEC,
   TEMPLATE,
-} from './machine-objects.fixtures.ts'
-import { aMachineWorld } from './machine-world.fixtures.ts'
+} from '../../../test/prepared/virtual-machine/machine-objects.ts'
+import { aMachineWorld } from '../../../test/prepared/virtual-machine/machine-world.ts'
+import { Neighbours } from '../../cluster/neighbours.ts'
+import type { KubeObject } from '../../kube/kube-object.ts'
+import { EventRecorder } from '../../runtime/event-recorder.ts'
+import { RuntimeMetrics } from '../../runtime/metrics.ts'
+import { MachineController } from './controller.ts'
+import { planMachine } from './decide/plan.ts'
+import { viewKubeVirt } from './kubevirt-views.ts'
+import { MachineMetrics } from './machine-metrics.ts'
 import type { MachineView } from './world.ts'
 
 /** The artifact of the image. */

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { matchersOf, renderKubeVirtVirtualMachine, virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { CLUTTERED, KEPT, raw } from '../../cluster/raw-object.fixtures.ts'
+import { CLUTTERED, KEPT, raw } from '../../../test/prepared/cluster/raw-object.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ownsEqual } from '../../runtime/owned-fields.ts'
 import { viewMachine } from './caches.ts'

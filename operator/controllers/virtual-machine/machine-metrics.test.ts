@@ -1,13 +1,13 @@
 import { VIRTUAL_MACHINE_CONDITION_RULES, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { START } from '../../../test/prepared/runtime/times.ts'
+import { aVM } from '../../../test/prepared/virtual-machine/machine-objects.ts'
 import { statusWithBug } from '../../runtime/plan-writer.ts'
 import { statesOfConditions } from '../../runtime/state-gauges.ts'
-import { START } from '../../runtime/times.fixtures.ts'
 import { failed, waiting } from './decide/machine-plan.ts'
 import { type MachineSummary, type Remark, withMachineSummary } from './decide/status.ts'
 import { MachineMetrics } from './machine-metrics.ts'
-import { aVM } from './machine-objects.fixtures.ts'
 
 let registry = new Registry()
 let metrics = new MachineMetrics(registry, { now: () => START + 60_000 })

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { aNamespace } from '../../../test/prepared/virtual-machine/machine-caches.ts'
+import { aDisk, aStorageClass, SOURCE } from '../../../test/prepared/virtual-machine/machine-disks.ts'
+import { ARTIFACT, anImage, aVM, SPEC, TEMPLATE } from '../../../test/prepared/virtual-machine/machine-objects.ts'
+import { build, GOING } from '../../../test/prepared/virtual-machine/observe-bench.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aNamespace } from './machine-caches.fixtures.ts'
-import { aDisk, aStorageClass, SOURCE } from './machine-disks.fixtures.ts'
-import { ARTIFACT, anImage, aVM, SPEC, TEMPLATE } from './machine-objects.fixtures.ts'
-import { build, GOING } from './observe-bench.fixtures.ts'
 
 describe('what a clone reads from', () => {
   const source = (kind: string): KubeObject => ({

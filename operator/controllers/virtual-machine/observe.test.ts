@@ -1,14 +1,23 @@
 import { LABELS } from '@open-terrain/constructs'
 import { diskClaimName, isDiskClaimName, POLICY_DEFAULTS, vmChildNames } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import type { CachesBench } from '../../../test/prepared/virtual-machine/machine-caches.ts'
+import { aClaim, aDisk, DISK } from '../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  aMachine,
+  anInstance,
+  aSecret,
+  aVM,
+  childMeta,
+  cloudInitOf,
+  SPEC,
+  VM_UID,
+} from '../../../test/prepared/virtual-machine/machine-objects.ts'
+import { WITHOUT_CHILDREN } from '../../../test/prepared/virtual-machine/machine-world.ts'
+import { build, GOING } from '../../../test/prepared/virtual-machine/observe-bench.ts'
 import { BY_CHILD } from '../../cluster/caches.ts'
 import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { parsedMachineSpec } from './caches.ts'
-import type { CachesBench } from './machine-caches.fixtures.ts'
-import { aClaim, aDisk, DISK } from './machine-disks.fixtures.ts'
-import { aMachine, anInstance, aSecret, aVM, childMeta, cloudInitOf, SPEC, VM_UID } from './machine-objects.fixtures.ts'
-import { WITHOUT_CHILDREN } from './machine-world.fixtures.ts'
-import { build, GOING } from './observe-bench.fixtures.ts'
 
 const [OWNER] = childMeta('vm').ownerReferences as readonly [OwnerReference]
 

@@ -1,10 +1,10 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { aLiveReadBench } from '../../../test/prepared/runtime/look-bench.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
+import { aVM } from '../../../test/prepared/virtual-machine/machine-objects.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
-import { aVM } from './machine-objects.fixtures.ts'
 import { type Needs, ObstacleWatch } from './obstacle-watch.ts'
 
 const ENOUGH = 30 * SECOND

@@ -1,12 +1,12 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import type { CachesBench } from '../../../test/prepared/virtual-machine/machine-caches.ts'
+import { aClaim, aDisk } from '../../../test/prepared/virtual-machine/machine-disks.ts'
+import { aMachine, aVM, childMeta, SPEC, VM_UID } from '../../../test/prepared/virtual-machine/machine-objects.ts'
+import { build } from '../../../test/prepared/virtual-machine/observe-bench.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
 import { viewKubeVirt } from './kubevirt-views.ts'
-import type { CachesBench } from './machine-caches.fixtures.ts'
-import { aClaim, aDisk } from './machine-disks.fixtures.ts'
-import { aMachine, aVM, childMeta, SPEC, VM_UID } from './machine-objects.fixtures.ts'
-import { build } from './observe-bench.fixtures.ts'
 
 const CLAIM = 'restore-1-rootdisk'
 const BY_RESTORE = { 'restore.kubevirt.io/lastRestoreUID': 'before-1' }

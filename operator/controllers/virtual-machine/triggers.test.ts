@@ -1,10 +1,8 @@
 import { LABELS } from '@open-terrain/constructs'
 import { type VMDiskImageStatus, vmChildNames } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
-import type { Store } from '../../runtime/store.ts'
-import { aNamespace, CachesBench } from './machine-caches.fixtures.ts'
-import { aClaim, aDisk, aStorageClass, DISK } from './machine-disks.fixtures.ts'
+import { aNamespace, CachesBench } from '../../../test/prepared/virtual-machine/machine-caches.ts'
+import { aClaim, aDisk, aStorageClass, DISK } from '../../../test/prepared/virtual-machine/machine-disks.ts'
 import {
   ARTIFACT,
   aMachine,
@@ -17,7 +15,9 @@ import {
   QUEUED,
   REFERRING,
   SPEC,
-} from './machine-objects.fixtures.ts'
+} from '../../../test/prepared/virtual-machine/machine-objects.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import type { Store } from '../../runtime/store.ts'
 import { listenForMachineTriggers } from './triggers.ts'
 
 const LONG = 'v'.repeat(60)

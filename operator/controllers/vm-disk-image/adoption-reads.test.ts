@@ -1,11 +1,11 @@
 import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { settled } from '../../kube/fake-clock.fixtures.ts'
+import { settled } from '../../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { putAdoptionRule } from '../../../test/prepared/vm-disk-image/adoption.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { RuntimeMetrics } from '../../runtime/metrics.ts'
-import { putAdoptionRule } from './adoption.fixtures.ts'
 import { AdoptionReads, isSharedBy, readAdoptionRule } from './adoption-reads.ts'
 
 const { signal } = new AbortController()

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { viewDataSource, viewDataVolume } from '../../cluster/views.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { ImageCaches } from './caches.ts'
 import { Clones } from './clones.ts'
-import { anImage } from './image-objects.fixtures.ts'
 
 const IMAGE = anImage()
 const SNAPSHOT = { kind: 'VolumeSnapshot', namespace: 'team', name: 'img-1' }

@@ -1,13 +1,13 @@
 import { LABELS } from '@open-terrain/constructs'
 import { MANAGER, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
+import { CDI } from '../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../test/prepared/vm-disk-image/image-walk.ts'
+import { NO_REFERENCES, ONE_USER } from '../../../test/prepared/vm-disk-image/image-world.ts'
+import { LEDGER, Term } from '../../../test/prepared/vm-disk-image/term.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { CDI } from './image-objects.fixtures.ts'
-import { ImageWalk } from './image-walk.fixtures.ts'
-import { NO_REFERENCES, ONE_USER } from './image-world.fixtures.ts'
-import { LEDGER, Term } from './term.fixtures.ts'
 
 const HOUR = 60 * MINUTE
 

@@ -6,15 +6,15 @@ import {
 } from '@open-terrain/constructs/operator'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
+import { aHolder, bench, renewBench } from '../../../test/prepared/vm-disk-image/admission.ts'
+import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
-import { aHolder, bench, renewBench } from './admission/admission.fixtures.ts'
 import type { ImageCaches } from './caches.ts'
 import { ImageMetrics } from './image-metrics.ts'
-import { anImage } from './image-objects.fixtures.ts'
 
 afterEach(renewBench)
 

@@ -1,8 +1,8 @@
 import { type Attempt, VM_DISK_IMAGE_CONDITION_RULES, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
+import { START } from '../../../test/prepared/runtime/times.ts'
+import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { statesOfConditions } from '../../runtime/state-gauges.ts'
-import { START } from '../../runtime/times.fixtures.ts'
-import { anImage } from './image-objects.fixtures.ts'
 import { imageStates } from './image-states.ts'
 
 const at = (minute: number) => new Date(START + minute * 60_000).toISOString()

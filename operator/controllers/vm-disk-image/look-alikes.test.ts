@@ -1,11 +1,11 @@
 import { LABELS } from '@open-terrain/constructs'
 import { MANAGER } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/kube-object.ts'
 import { Store } from '../../runtime/store.ts'
 import { BY_UID } from './caches.ts'
-import { anImage } from './image-objects.fixtures.ts'
 import { LookAlikes } from './look-alikes.ts'
 
 const image = anImage({ uid: 'u1' })

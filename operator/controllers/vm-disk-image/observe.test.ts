@@ -7,12 +7,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { clusterCaches } from '../../cluster/caches.ts'
-import { POD_PHASE } from '../../cluster/views.ts'
-import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
-import { Reflectors } from '../../runtime/reflectors.ts'
-import { AdmissionBench } from './admission/admission.fixtures.ts'
-import { ImageCaches } from './caches.ts'
+import { AdmissionBench } from '../../../test/prepared/vm-disk-image/admission.ts'
 import {
   aClaim,
   aDataVolume,
@@ -24,8 +19,13 @@ import {
   IMAGE_UID,
   ownedBy,
   SPEC,
-} from './image-objects.fixtures.ts'
-import { aPolicy, FULL_QUOTA } from './image-world.fixtures.ts'
+} from '../../../test/prepared/vm-disk-image/image-objects.ts'
+import { aPolicy, FULL_QUOTA } from '../../../test/prepared/vm-disk-image/image-world.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
+import { POD_PHASE } from '../../cluster/views.ts'
+import type { ObjectMeta, OwnerReference } from '../../kube/kube-object.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { ImageCaches } from './caches.ts'
 import { observeImage } from './observe.ts'
 import { ProgressWatch } from './progress-watch.ts'
 

@@ -1,11 +1,11 @@
 import { revisionOf, type VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { anImage, REFRESH, SPEC } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import type { ImageView } from '../../images/image-view.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Store } from '../../runtime/store.ts'
 import { WorkQueue } from '../../runtime/work-queue.ts'
-import { anImage, REFRESH, SPEC } from './image-objects.fixtures.ts'
 import { primeQueue } from './prime-queue.ts'
 
 const PARSED = SPEC as unknown as VMDiskImageSpec

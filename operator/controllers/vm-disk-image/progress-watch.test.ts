@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { HOUR, MINUTE } from '../../../test/prepared/runtime/times.ts'
+import { aDataVolume, aPod, CDI, childMeta } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { toTime } from '../../base/time.ts'
 import { NOT_STARTED } from '../../cluster/importer-container.ts'
 import type { DataVolumeView, PodView } from '../../cluster/views.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import { HOUR, MINUTE } from '../../runtime/times.fixtures.ts'
-import { aDataVolume, aPod, CDI, childMeta } from './image-objects.fixtures.ts'
 import { ProgressWatch, type Sight } from './progress-watch.ts'
 
 const build = () => {

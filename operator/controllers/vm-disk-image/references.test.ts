@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { sumReferences } from '../../images/references.ts'
-import { apiError } from '../../kube/api-error.fixtures.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
 import { apiVersionOf, type KubeObject } from '../../kube/kube-object.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { ImageCaches } from './caches.ts'
 import { Clones } from './clones.ts'
-import { anImage } from './image-objects.fixtures.ts'
 
 const { signal } = new AbortController()
 const put = (client: ScriptedClient, name: string, more: object): KubeObject =>

@@ -1,13 +1,13 @@
 import { LABELS } from '@open-terrain/constructs'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { anImage, aSnapshot, SPEC } from '../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../test/prepared/vm-disk-image/image-walk.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { ImageCaches } from './caches.ts'
-import { anImage, aSnapshot, SPEC } from './image-objects.fixtures.ts'
-import { ImageWalk } from './image-walk.fixtures.ts'
 import { listenForImageTriggers } from './triggers.ts'
 
 let caches: ImageCaches

@@ -1,11 +1,11 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
 import { BY_NAMESPACE, byNamespace, clusterCaches } from '../../cluster/caches.ts'
 import { viewClaim } from '../../cluster/views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { Store } from '../../runtime/store.ts'
 import {

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { raw } from '../../../test/prepared/cluster/raw-object.ts'
 import { viewQuota } from '../../cluster/quotas.ts'
-import { raw } from '../../cluster/raw-object.fixtures.ts'
 import { viewClaim, viewNamespace } from '../../cluster/views.ts'
 import {
   fingerprints,

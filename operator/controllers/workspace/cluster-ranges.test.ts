@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { aLiveReadBench } from '../../../test/prepared/runtime/look-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
 import { ClusterRanges } from './cluster-ranges.ts'
 
 const MINUTE = 60_000

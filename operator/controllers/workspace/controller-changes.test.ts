@@ -1,6 +1,15 @@
 import type { VirtualMachineSpecInput, WorkspaceSpecInput } from '@open-terrain/constructs'
 import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
+import {
+  DEPLOYED,
+  NAME,
+  startReady,
+  VM,
+  type WorkspaceBench,
+  WRITES,
+} from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import {
   CONFIG_MAP,
@@ -9,8 +18,6 @@ import {
   NETWORK_POLICY,
   PERSISTENT_VOLUME_CLAIM,
 } from '../../kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { DEPLOYED, NAME, startReady, VM, type WorkspaceBench, WRITES } from './workspace-bench.fixtures.ts'
 
 type Cluster = NonNullable<WorkspaceSpecInput['containerClusters']>[number]
 type Network = NonNullable<WorkspaceSpecInput['networks']>[number]

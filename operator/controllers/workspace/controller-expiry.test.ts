@@ -1,10 +1,10 @@
 import { workspace } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
+import { MACHINE_ALONE, NAME, start, startReady, WRITES } from '../../../test/prepared/workspace/workspace-bench.ts'
 import { toTime } from '../../base/time.ts'
 import { ApiError } from '../../kube/api-error.ts'
 import type { DeleteOptions } from '../../kube/kube-client.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { MACHINE_ALONE, NAME, start, startReady, WRITES } from './workspace-bench.fixtures.ts'
 
 const HOUR = 60 * MINUTE
 const DELETE = { ...MACHINE_ALONE, lifetime: '1h', onExpiry: 'Delete' } as const

@@ -1,10 +1,10 @@
 import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { type PlayRecord, virtualMachine, workspace } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
+import { start, VM, type WorkspaceBench } from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { JOB, POD, SECRET } from '../../kube/resource-types.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
-import { start, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 const PASSWORD = 'correct-horse-battery'
 const LAB: WorkspaceSpecInput = {

@@ -1,12 +1,12 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
+import { start, startReady, VM, type WorkspaceBench } from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { NAMESPACE, SECRET } from '../../kube/resource-types.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
 import { WORKSPACE } from './caches.ts'
-import { start, startReady, VM, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Generate = NonNullable<NonNullable<WorkspaceSpecInput['secrets']>[number]['generate']>
 type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { start } from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { NETWORK_POLICY, SERVICE } from '../../kube/resource-types.ts'
-import { start } from './workspace-bench.fixtures.ts'
 
 it('a service is opened and told as its type can be reached, if the policy allows the type', async () => {
   const withService = (type: 'ClusterIP' | 'NodePort' | 'LoadBalancer', more: object = {}) => ({

@@ -1,9 +1,7 @@
 import { OWNER_ROLES, virtualMachine, vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
-import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
-import { CONFIG_MAP, DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
 import {
   DEPLOYED,
   IMAGE_NAMESPACE,
@@ -14,7 +12,9 @@ import {
   startReady,
   VM,
   WRITES,
-} from './workspace-bench.fixtures.ts'
+} from '../../../test/prepared/workspace/workspace-bench.ts'
+import { apiVersionOf, type ObjectMeta, type ResourceType } from '../../kube/kube-object.ts'
+import { CONFIG_MAP, DEPLOYMENT, NAMESPACE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../kube/resource-types.ts'
 
 const { vmDiskImageTemplate: _none, ...WITHOUT_TEMPLATE } = VM
 

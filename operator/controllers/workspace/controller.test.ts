@@ -1,10 +1,17 @@
 import { LAB_ISOLATION, virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
+import {
+  DEPLOYED,
+  MACHINE_RUNS,
+  NAME,
+  startReady,
+  VM,
+  WRITES,
+} from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { DEPLOYMENT, NAMESPACE, POD } from '../../kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { DEPLOYED, MACHINE_RUNS, NAME, startReady, VM, WRITES } from './workspace-bench.fixtures.ts'
 
 describe('a workspace', () => {
   it('goes from nothing to Ready, in order, with few writes, and none when it is idle', async () => {

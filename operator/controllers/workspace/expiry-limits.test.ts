@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { FakeClock } from '../../kube/fake-clock.fixtures.ts'
+import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
 import { ExpiryLimits } from './expiry-limits.ts'
 
 const SECOND = 1_000

@@ -1,15 +1,9 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it, vi } from 'vitest'
-import { clusterCaches } from '../../cluster/caches.ts'
-import type { ImageView } from '../../images/image-view.ts'
-import { ScriptedClient } from '../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../runtime/fake-log.fixtures.ts'
-import { Reflectors } from '../../runtime/reflectors.ts'
-import { Store } from '../../runtime/store.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
-import { WorkspaceCaches } from './caches.ts'
-import { listenForWorkspaceTriggers } from './triggers.ts'
+import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
 import {
   aWorkspace,
   IMAGE_NAMESPACE,
@@ -18,7 +12,13 @@ import {
   start,
   startReady,
   VM,
-} from './workspace-bench.fixtures.ts'
+} from '../../../test/prepared/workspace/workspace-bench.ts'
+import { clusterCaches } from '../../cluster/caches.ts'
+import type { ImageView } from '../../images/image-view.ts'
+import { Reflectors } from '../../runtime/reflectors.ts'
+import { Store } from '../../runtime/store.ts'
+import { WorkspaceCaches } from './caches.ts'
+import { listenForWorkspaceTriggers } from './triggers.ts'
 import type { MachineFacts, WorkspaceView } from './world.ts'
 
 type Vm = NonNullable<WorkspaceSpecInput['vms']>[number]

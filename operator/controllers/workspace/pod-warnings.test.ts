@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { aLiveReadBench } from '../../../test/prepared/runtime/look-bench.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
-import { aLiveReadBench } from '../../runtime/look-bench.fixtures.ts'
-import { SECOND } from '../../runtime/times.fixtures.ts'
 import { PodWarnings } from './pod-warnings.ts'
 
 function build() {

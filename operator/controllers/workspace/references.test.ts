@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { SECOND } from '../../runtime/times.fixtures.ts'
+import { SECOND } from '../../../test/prepared/runtime/times.ts'
+import { IMAGE_NAMESPACE, MACHINE_ALONE, start, VM } from '../../../test/prepared/workspace/workspace-bench.ts'
 import { viewReferringWorkspace } from './caches.ts'
-import { IMAGE_NAMESPACE, MACHINE_ALONE, start, VM } from './workspace-bench.fixtures.ts'
 
 const IMAGE = { namespace: IMAGE_NAMESPACE, name: 'demo-vmdi' }
 

@@ -1,11 +1,11 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { SECRET_COPY_POLICY, SECRET_COPY_RULE, type WorkspaceComponent } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { apiError } from '../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../test/prepared/kube/api-error.ts'
+import { MINUTE, SECOND } from '../../../test/prepared/runtime/times.ts'
+import { start, type WorkspaceBench } from '../../../test/prepared/workspace/workspace-bench.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
 import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING, DEPLOYMENT, SECRET } from '../../kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../runtime/times.fixtures.ts'
-import { start, type WorkspaceBench } from './workspace-bench.fixtures.ts'
 
 type Secret = KubeObject & { readonly type?: string; readonly data?: Readonly<Record<string, string>> }
 

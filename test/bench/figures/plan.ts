@@ -1,12 +1,7 @@
-import { PROPOSED_WORKSPACE } from '../../../constructs/api/proposed-workspace.fixtures.ts'
 import { systemClock } from '../../../operator/base/clock.ts'
 import { planWorkspace } from '../../../operator/controllers/workspace/decide/plan.ts'
-import {
-  NOW,
-  PlannedWorld,
-  parsed,
-  settledWorld,
-} from '../../../operator/controllers/workspace/workspace-world.fixtures.ts'
+import { PROPOSED_WORKSPACE } from '../../prepared/api/proposed-workspace.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../prepared/workspace/workspace-world.ts'
 import { atMost, type Chapter, RUNS } from '../figure.ts'
 import { median } from '../statistics.ts'
 

@@ -9,9 +9,9 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   POD,
 } from '../../../operator/kube/resource-types.ts'
-import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, IMAGE, type Image } from '../../harness/kinds.ts'
+import { SECOND } from '../../prepared/runtime/times.ts'
 import { imageOwner, isDeletion, isOperator } from '../chronicle.ts'
 import type { Kind, People, Rest } from '../kind.ts'
 import * as objects from '../objects.ts'

@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { SECOND } from '../../prepared/runtime/times.ts'
 import { FAMILIES } from '../families.ts'
 import type { Schedule } from '../schedule.ts'
 import { unseenAfter } from '../unseen.ts'

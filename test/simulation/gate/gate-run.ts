@@ -7,7 +7,6 @@ import {
   POD,
 } from '../../../operator/kube/resource-types.ts'
 import type { Logger } from '../../../operator/runtime/log.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import {
   type Fate,
   IMAGE,
@@ -16,6 +15,7 @@ import {
   SimulatedProcess,
   VirtualTime,
 } from '../../../sandbox/memory-cluster/index.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { Disturbances } from '../disturbances.ts'
 import { Network } from '../network.ts'

@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { MINUTE, SECOND } from '../../prepared/runtime/times.ts'
 import { randomFrom, seedFor } from '../random.ts'
 import { type NetworkAction, REQUEST_FAULTS, WATCH_FAULTS } from '../schedule.ts'
 

@@ -10,8 +10,8 @@ import {
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { OPERATOR_NAMESPACE } from '../chronicle.ts'
 import { SimulatedOperator, TEAM, TEMPLATE } from '../simulated-operator.ts'
 

@@ -7,8 +7,8 @@ import {
   NETWORK_ATTACHMENT_DEFINITION,
   SECRET,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { MACHINE } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 let world: SimulatedOperator

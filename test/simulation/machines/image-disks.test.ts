@@ -6,8 +6,8 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { conditionOf, IMAGE, MACHINE } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { FARM, SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const TOOLS = diskClaimName('vm', 'tools', 'tools')

@@ -1,6 +1,6 @@
 import { RUN_STRATEGIES } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
-import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { MINUTE, SECOND } from '../../prepared/runtime/times.ts'
 import { FAMILIES } from '../families.ts'
 import type { PolicyPlan, Schedule, Step } from '../schedule.ts'
 import type { MachinePlan } from './machine-schedule.ts'

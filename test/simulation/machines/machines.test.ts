@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { PASSWORD } from '../oracle/secrets.ts'
 import { aSpec, FARM, SimulatedOperator, TEAM, TEMPLATE } from '../simulated-operator.ts'
 

@@ -8,9 +8,9 @@ import {
   STORAGE_CLASS,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE } from '../../harness/kinds.ts'
+import { HOUR } from '../../prepared/runtime/times.ts'
 import { isEnd } from '../chronicle.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
 import * as objects from '../objects.ts'

@@ -4,9 +4,9 @@ import {
   KUBEVIRT_VIRTUAL_MACHINE,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Fate } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE } from '../../harness/kinds.ts'
+import { MINUTE, SECOND } from '../../prepared/runtime/times.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 // The controllers of KubeVirt and CDI, or their webhooks, are stopped. What they reported last stays as it was, and means nothing.

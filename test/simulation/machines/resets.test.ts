@@ -6,10 +6,10 @@ import {
   PERSISTENT_VOLUME_CLAIM,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isToBeRestored, restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { MACHINE } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const [FIRST, SECOND] = ['vm-root', 'vm-root-g2']

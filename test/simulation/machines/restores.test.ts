@@ -7,10 +7,10 @@ import {
   VIRTUAL_MACHINE_RESTORE,
   VIRTUAL_MACHINE_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
 import type { Machine as KubeVirtMachine } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { isToBeRestored, restoreRequest } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { MACHINE } from '../../harness/kinds.ts'
+import { MINUTE, SECOND } from '../../prepared/runtime/times.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const KEY = { namespace: TEAM, name: 'vm' }

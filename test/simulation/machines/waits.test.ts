@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { ListOptions } from '../../../operator/kube/kube-client.ts'
 import { EVENT, KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import { parseExposition, sumOf } from '../../bench/exposition.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { SimulatedOperator, TEAM } from '../simulated-operator.ts'
 
 const VM = { namespace: TEAM, name: 'vm' }

@@ -6,10 +6,10 @@ import {
   VIRTUAL_MACHINE_SNAPSHOT,
   VOLUME_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { MachineRestore } from '../../../sandbox/simulators/kubevirt-models.ts'
 import { SNAPSHOT_CONTENT } from '../../../sandbox/simulators/kubevirt-snapshots.ts'
 import { WORKSPACE_SNAPSHOT, type WorkspaceSnapshot } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { pick } from '../data-syncs/vms.ts'
 import type { People } from '../kind.ts'
 import { find, leaveRefused } from '../people.ts'

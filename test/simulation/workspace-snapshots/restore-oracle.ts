@@ -9,7 +9,6 @@ import {
   VIRTUAL_MACHINE_RESTORE,
   VIRTUAL_MACHINE_SNAPSHOT,
 } from '../../../operator/kube/resource-types.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import {
   claimNamesOf,
@@ -20,6 +19,7 @@ import {
 import { LAST_RESTORE } from '../../../sandbox/simulators/kubevirt-restores.ts'
 import { contentOf } from '../../../sandbox/simulators/kubevirt-snapshots.ts'
 import { WORKSPACE, WORKSPACE_SNAPSHOT, type Workspace, type WorkspaceSnapshot } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { mustKnow } from '../traces.ts'

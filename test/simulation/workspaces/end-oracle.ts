@@ -1,7 +1,7 @@
 import { fromTime } from '../../../operator/base/time.ts'
-import { MINUTE } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { MINUTE } from '../../prepared/runtime/times.ts'
 import { isDeletion, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import type { World } from '../world.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { MINUTE, SECOND } from '../../../operator/runtime/times.fixtures.ts'
+import { MINUTE, SECOND } from '../../prepared/runtime/times.ts'
 import { duration, maybe, networkActionOn, sometimes } from '../arbitraries.ts'
 import type { Action, Schedule, Step } from '../schedule.ts'
 import {

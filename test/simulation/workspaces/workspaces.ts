@@ -7,9 +7,9 @@ import {
   POD,
   STORAGE_CLASS,
 } from '../../../operator/kube/resource-types.ts'
-import { HOUR } from '../../../operator/runtime/times.fixtures.ts'
 import type { Commit } from '../../../sandbox/memory-cluster/index.ts'
 import { IMAGE, type Image, MACHINE, type Machine, WORKSPACE, type Workspace } from '../../harness/kinds.ts'
+import { HOUR } from '../../prepared/runtime/times.ts'
 import { isDeletion, isPerson } from '../chronicle.ts'
 import type { Actor, Kind, Reference } from '../kind.ts'
 import * as objects from '../objects.ts'

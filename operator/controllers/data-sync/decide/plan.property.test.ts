@@ -2,9 +2,15 @@ import type { DataSyncSpecInput } from '@open-terrain/constructs'
 import { dataSync, dataSyncImageName, isImageFor, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import {
+  aDataSyncWorld,
+  dataSyncOf,
+  Images,
+  NAMESPACE,
+  NOW,
+} from '../../../../test/prepared/data-sync/data-sync-world.ts'
+import { expectLawful } from '../../../../test/prepared/runtime/plan-laws.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
-import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
-import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW } from '../data-sync-world.fixtures.ts'
 import type { DataSyncView } from '../world.ts'
 import { planDataSync } from './plan.ts'
 

@@ -1,6 +1,13 @@
 import type { DataSyncStatus, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW, SPEC } from '../data-sync-world.fixtures.ts'
+import {
+  aDataSyncWorld,
+  dataSyncOf,
+  Images,
+  NAMESPACE,
+  NOW,
+  SPEC,
+} from '../../../../test/prepared/data-sync/data-sync-world.ts'
 import type { DataSyncView } from '../world.ts'
 import { type DataSyncPlan, planDataSync } from './plan.ts'
 

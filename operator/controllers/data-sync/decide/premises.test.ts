@@ -1,6 +1,6 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { aDataSyncWorld, dataSyncOf, Images, NOW } from '../data-sync-world.fixtures.ts'
+import { aDataSyncWorld, dataSyncOf, Images, NOW } from '../../../../test/prepared/data-sync/data-sync-world.ts'
 import { planDataSync } from './plan.ts'
 
 const dataSync = dataSyncOf()

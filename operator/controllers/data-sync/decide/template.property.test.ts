@@ -1,10 +1,16 @@
 import type { VMDiskImageSpec } from '@open-terrain/constructs/operator'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import {
+  aDataSyncWorld,
+  dataSyncOf,
+  Images,
+  NAMESPACE,
+  NOW,
+} from '../../../../test/prepared/data-sync/data-sync-world.ts'
 import { ensureImage } from '../../../images/decide/ensure-image.ts'
 import { contentDifferences, mismatches } from '../../../images/decide/image-meaning.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { aDataSyncWorld, dataSyncOf, Images, NAMESPACE, NOW } from '../data-sync-world.fixtures.ts'
 import { planDataSync } from './plan.ts'
 
 const NAME = '1-a'

@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import {
+  aMachineWorld,
+  aRunningWorld,
+  type MachineWorldOverrides,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { neighbourUnreached } from '../../../cluster/neighbour-facts.ts'
-import { aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { awaitedNeighbours } from './absence.ts'
 
 const GOING = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }

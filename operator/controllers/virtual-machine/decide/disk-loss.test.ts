@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK, NO_DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aRunningWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { toTime } from '../../../base/time.ts'
 import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }

@@ -122,26 +122,34 @@ export function planLoss(
 }
 
 /** Removes what would give the machine another disk in the place of the lost one without being asked. */
-function removedInVain(world: MachineWorld, { reason, left }: DiskLoss, summary: MachineSummary): Step {
-  const { clone, machine } = world
+function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSummary): Step {
+  const { claim, clone } = world
+  const kept = machineKept(world, loss, summary)
+  if (kept !== undefined) return kept
+  // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
+  const isRemadeAndOff = loss.left === 'remade' && world.instance === undefined
+  const isInVain = claim === undefined || isTerminating(claim) || isRemadeAndOff
+  const remove = isInVain && !isFilledByOthers(clone) ? removalOf(clone) : []
+  if (remove.length > 0) return { summary, remove, onlyIf: stillInVain(world, world.rootName, claim) }
+  // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
+  const isNews = claim === undefined && reasonOf(world.vm.status) !== loss.reason
+  return { summary, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
+}
+
+/**
+ * Plans KubeVirt's machine, so that it does not start from what the guest never had: halted where something goes with it, or it is removed. Returns
+ * undefined if nothing is to be done.
+ */
+function machineKept(world: MachineWorld, { left }: DiskLoss, summary: MachineSummary): Step | undefined {
+  const { machine, restoredAside } = world
   const isOff = world.instance === undefined
   if (isOff && (left === 'other' || (left === 'remade' && !hasNoData(world.claim))))
     return keptOff(world, summary) ?? { summary }
-  const isWithoutDisk = !hasDisk(world) && !guestRuns(world)
-  if (isWithoutDisk && machine !== undefined && !isTerminating(machine) && world.restoredAside === undefined) {
-    const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
-    return { summary: withMore(summary, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
-  }
-  // With that machine of KubeVirt, the claim of the restore would be deleted, too.
-  const kept = isWithoutDisk && isOff && world.restoredAside !== undefined ? keptOff(world, summary) : undefined
-  if (kept !== undefined) return kept
-  // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
-  const isInVain = world.claim === undefined || isTerminating(world.claim) || (isOff && left === 'remade')
-  const remove = isInVain && !isFilledByOthers(clone) ? removalOf(clone) : []
-  if (remove.length > 0) return { summary, remove, onlyIf: stillInVain(world, world.rootName, world.claim) }
-  // A cache may miss a claim for a moment, so a live read comes before the status says for the first time that it is gone.
-  const isNews = world.claim === undefined && reasonOf(world.vm.status) !== reason
-  return { summary, remove, ...(isNews && { onlyIf: [noClaim(world)] }) }
+  if (hasDisk(world) || guestRuns(world) || machine === undefined || isTerminating(machine)) return undefined
+  // With it, the claim of the restore would be deleted, too.
+  if (restoredAside !== undefined) return isOff ? keptOff(world, summary) : undefined
+  const why = `; VirtualMachine ${machine.metadata.name} of KubeVirt is removed: it would start from any claim of that name`
+  return { summary: withMore(summary, why), remove: removalOf(machine), onlyIf: [noDisk(world)] }
 }
 
 /** KubeVirt starts a machine with one of these by itself. */

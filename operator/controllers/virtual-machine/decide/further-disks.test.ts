@@ -1,10 +1,10 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { diskClaimName } from '@open-terrain/constructs/operator'
 import { describe, expect, it, vi } from 'vitest'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { KUBEVIRT, PUBLISHED } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
 import type { ClaimFacts } from '../world.ts'
 import type { MachinePlan } from './machine-plan.ts'
 

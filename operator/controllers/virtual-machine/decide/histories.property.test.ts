@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
 import {
   ARTIFACT,
   anImage,
@@ -12,9 +11,10 @@ import {
   QUEUED,
   REFERRING,
   SPEC,
-} from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { NO_PASSWORD } from '../machine-world.fixtures.ts'
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import { NO_PASSWORD } from '../../../../test/prepared/virtual-machine/machine-world.ts'
+import { toTime } from '../../../base/time.ts'
 import type { MachineWorld } from '../world.ts'
 
 const canReport = ({ world: { clone } }: MachineWalk) =>

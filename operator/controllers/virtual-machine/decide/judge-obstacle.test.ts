@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { MINUTE, SECOND, START } from '../../../../test/prepared/runtime/times.ts'
 import { type PodEvent, warningOf } from '../../../cluster/pod-events.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
-import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { refusalOf } from './judge.ts'
 
 const POD = { name: 'virt-launcher-vm-x7k2p', uid: '0a1b2c3d-1111-4222-8333-444455556666' }

@@ -1,11 +1,15 @@
 import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { aMachine, anInstance, aSecret } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aMachineWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anInstance, aSecret } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [FINALIZERS.virtualMachine] }

@@ -1,7 +1,7 @@
 import { cloudInitHash, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
+import { MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
 import {
   ARTIFACT,
   anImage,
@@ -13,10 +13,14 @@ import {
   REFERRING,
   TEMPLATE,
   VM_UID,
-} from '../machine-objects.fixtures.ts'
-import { OWNER, planOf, wanted } from '../machine-plan.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { OWNER, planOf, wanted } from '../../../../test/prepared/virtual-machine/machine-plan.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aMachineWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 
 const artifact = (more: Partial<typeof ARTIFACT>): MachineWorldOverrides => ({
   image: anImage({ ...PUBLISHED, artifact: { ...ARTIFACT, ...more } }),

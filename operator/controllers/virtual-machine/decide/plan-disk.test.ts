@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK, NO_SOURCE, SOURCE } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  ARTIFACT,
+  aMachine,
+  anInstance,
+  KUBEVIRT,
+  PUBLISHED,
+  QUEUED,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aMachineWorld,
+  aRunningWorld,
+  type MachineWorldOverrides,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK, NO_SOURCE, SOURCE } from '../machine-disks.fixtures.ts'
-import { ARTIFACT, aMachine, anInstance, KUBEVIRT, PUBLISHED, QUEUED } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts } from '../world.ts'
 import { planMachine } from './plan.ts'
 

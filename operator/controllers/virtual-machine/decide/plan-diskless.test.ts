@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK, NO_DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
+import { START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK, NO_DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { aMachine, anInstance, KUBEVIRT } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aRunningWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { planMachine } from './plan.ts'
 
 const CLAIM = 'PersistentVolumeClaim vm-root'

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { anInstance, KUBEVIRT, PASSWORD, SPEC } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import { toTime } from '../../../base/time.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { changeTo } from '../../../runtime/owned-fields.ts'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { anInstance, KUBEVIRT, PASSWORD, SPEC } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 describe('what others change', () => {
   const applied = (walk: MachineWalk): readonly KubeObject[] => walk.plan().apply

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, aStorageClass, DISK } from '../machine-disks.fixtures.ts'
-import { ARTIFACT, anImage, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
+import { START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, aStorageClass, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  ARTIFACT,
+  anImage,
+  PUBLISHED,
+  QUEUED,
+  TEMPLATE,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { planMachine } from './plan.ts'
 
 const FIXED = aStorageClass(false)

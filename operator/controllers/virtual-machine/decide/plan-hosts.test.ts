@@ -1,11 +1,11 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { guestHostsHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { anInstance, KUBEVIRT } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import { NO_PASSWORD } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { anInstance, KUBEVIRT } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { NO_PASSWORD } from '../machine-world.fixtures.ts'
 
 const WEB = [{ ip: '10.10.0.2', hostnames: ['web'] }]
 const DB = [{ ip: '10.10.0.3', hostnames: ['db'] }]

@@ -1,10 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { DISK, NO_SOURCE } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  aMachine,
+  anImage,
+  anInstance,
+  KUBEVIRT,
+  PUBLISHED,
+  TEMPLATE,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import type { MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { DISK, NO_SOURCE } from '../machine-disks.fixtures.ts'
-import { aMachine, anImage, anInstance, KUBEVIRT, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import type { MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import type { CloneFacts, MachineWorld } from '../world.ts'
 
 const LIMIT = 30 * MINUTE

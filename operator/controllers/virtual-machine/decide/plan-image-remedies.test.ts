@@ -1,9 +1,9 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { START } from '../../../../test/prepared/runtime/times.ts'
+import { anImage, PUBLISHED, TEMPLATE } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { aMachineWorld, type MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
-import { START } from '../../../runtime/times.fixtures.ts'
-import { anImage, PUBLISHED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { aMachineWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const FAILED: VMDiskImageStatus = { phase: 'Failed', message: 'the server answered 404 (no retry can mend this)' }

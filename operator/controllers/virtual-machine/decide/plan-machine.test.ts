@@ -1,11 +1,15 @@
 import { cloudInitFingerprint, cloudInitHash, withMacAddresses } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { anInstance, aSecret, NAMES, VM_UID } from '../machine-objects.fixtures.ts'
-import { OWNER, planOf, wanted } from '../machine-plan.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { anInstance, aSecret, NAMES, VM_UID } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { OWNER, planOf, wanted } from '../../../../test/prepared/virtual-machine/machine-plan.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aMachineWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import type { MachineWorld } from '../world.ts'
 
 const secretOf = (overrides: MachineWorldOverrides = {}) => aSecret(aMachineWorld(overrides).cloudInit)

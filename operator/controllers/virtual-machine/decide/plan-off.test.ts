@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { anInstance, KUBEVIRT, type KubeVirtStatus } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { anInstance, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 const LIMIT = 30 * MINUTE
 const writes = (walk: MachineWalk, from = 0) => walk.log.slice(from).filter((line) => !line.startsWith('status'))

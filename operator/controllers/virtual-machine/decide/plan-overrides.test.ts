@@ -1,9 +1,9 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { valueAtSteps } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import type { MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { changeTo } from '../../../runtime/owned-fields.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import type { MachineWorldOverrides } from '../machine-world.fixtures.ts'
 
 const CANARY = 'canary-of-an-override'
 const OTHER_CANARY = 'canary-of-another-override'

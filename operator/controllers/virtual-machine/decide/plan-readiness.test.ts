@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { KUBEVIRT, type KubeVirtStatus } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
 import type { InstanceView } from '../kubevirt-views.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
 
 const FAILING: KubeVirtStatus = {
   printableStatus: 'Running',

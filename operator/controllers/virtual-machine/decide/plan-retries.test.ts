@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { aMachine, anInstance, type KubeVirtStatus } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { aRunningWorld } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { toTime } from '../../../base/time.ts'
-import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
-import { aMachine, anInstance, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { aRunningWorld } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const RETRIED = 'pelotech.ot/retried-at'

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { kubeVirtStatus, NO_ROOM, unscheduled, unsynchronized } from '../kubevirt-conditions.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import {
+  kubeVirtStatus,
+  NO_ROOM,
+  unscheduled,
+  unsynchronized,
+} from '../../../../test/prepared/virtual-machine/kubevirt-conditions.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { KUBEVIRT, type KubeVirtStatus } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import type { CloneFacts } from '../world.ts'
 
 const STALE = unscheduled('PVC team/vm-root does not exist, waiting for it to appear')

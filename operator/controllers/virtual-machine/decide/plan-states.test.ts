@@ -1,16 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR, MINUTE, START } from '../../../runtime/times.fixtures.ts'
+import { HOUR, MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
 import {
   type KubeVirtCondition,
   kubeVirtStatus,
   NO_ROOM,
   unscheduled,
   unsynchronized,
-} from '../kubevirt-conditions.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, aSecret, KUBEVIRT, type KubeVirtStatus } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld } from '../machine-world.fixtures.ts'
+} from '../../../../test/prepared/virtual-machine/kubevirt-conditions.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  aMachine,
+  aSecret,
+  KUBEVIRT,
+  type KubeVirtStatus,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import { aMachineWorld } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { planMachine } from './plan.ts'
 
 const NO_PLACE = unscheduled(

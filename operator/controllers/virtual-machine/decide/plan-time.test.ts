@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  aMachine,
+  anInstance,
+  KUBEVIRT,
+  type KubeVirtStatus,
+  PUBLISHED,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import { aRunningWorld, type MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { toTime } from '../../../base/time.ts'
-import { HOUR, MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anInstance, KUBEVIRT, type KubeVirtStatus, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const LIMIT = 30 * MINUTE

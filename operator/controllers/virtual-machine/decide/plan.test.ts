@@ -1,11 +1,23 @@
 import { FINALIZERS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { HOUR, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  aMachine,
+  anImage,
+  KUBEVIRT,
+  PASSWORD,
+  PUBLISHED,
+  QUEUED,
+  TEMPLATE,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import {
+  aMachineWorld,
+  aRunningWorld,
+  type MachineWorldOverrides,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { aMachine, anImage, KUBEVIRT, PASSWORD, PUBLISHED, QUEUED, TEMPLATE } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import { aMachineWorld, aRunningWorld, type MachineWorldOverrides } from '../machine-world.fixtures.ts'
 import { planMachine } from './plan.ts'
 
 const planOf = (overrides: MachineWorldOverrides) => planMachine(aMachineWorld(overrides), START)

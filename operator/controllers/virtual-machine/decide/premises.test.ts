@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { anInstance } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { anInstance } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import type { MachineWorld } from '../world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }

@@ -5,10 +5,9 @@ import {
   type VirtualMachineReason,
 } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { toTime } from '../../../base/time.ts'
-import { expectShown } from '../../../runtime/plan-laws.fixtures.ts'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, aFurtherDisk, DISK } from '../machine-disks.fixtures.ts'
+import { expectShown } from '../../../../test/prepared/runtime/plan-laws.ts'
+import { HOUR, START } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, aFurtherDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
 import {
   aMachine,
   anImage,
@@ -18,8 +17,14 @@ import {
   PUBLISHED,
   REFERRING,
   TEMPLATE,
-} from '../machine-objects.fixtures.ts'
-import { aMachineWorld, aRunningWorld, type MachineWorldOverrides, NO_PASSWORD } from '../machine-world.fixtures.ts'
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import {
+  aMachineWorld,
+  aRunningWorld,
+  type MachineWorldOverrides,
+  NO_PASSWORD,
+} from '../../../../test/prepared/virtual-machine/machine-world.ts'
+import { toTime } from '../../../base/time.ts'
 import { planMachine } from './plan.ts'
 
 interface Row {

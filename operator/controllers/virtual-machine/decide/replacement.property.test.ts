@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { ARTIFACT, KUBEVIRT, PUBLISHED } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { ARTIFACT, KUBEVIRT, PUBLISHED } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 
 type Act = (walk: MachineWalk, more: number) => void
 

@@ -1,9 +1,9 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { MINUTE, SECOND, START } from '../../../../test/prepared/runtime/times.ts'
+import { at, type Facts, facts } from '../../../../test/prepared/virtual-machine/status-facts.ts'
 import { toTime } from '../../../base/time.ts'
-import { MINUTE, SECOND, START } from '../../../runtime/times.fixtures.ts'
 import { machineThrottleOf, type Remark, withMachineSummary } from './status.ts'
-import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
 const statusOf = (more: Partial<Facts> = {}) => withMachineSummary({}, facts(more), START)
 const statusAt = (...told: Parameters<typeof at>) => statusOf(at(...told))

@@ -1,10 +1,10 @@
 import type { VirtualMachineReason, VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { MINUTE, START } from '../../../../test/prepared/runtime/times.ts'
+import { at, type Facts, facts } from '../../../../test/prepared/virtual-machine/status-facts.ts'
 import { toTime } from '../../../base/time.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
-import { MINUTE, START } from '../../../runtime/times.fixtures.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
-import { at, type Facts, facts } from './status-facts.fixtures.ts'
 
 const statusOf = (more: Partial<Facts> = {}, before: VirtualMachineStatus = {}, now = START) =>
   withMachineSummary(before, facts(more), now)

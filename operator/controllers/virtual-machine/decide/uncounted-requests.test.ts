@@ -1,10 +1,10 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { ABOUT_LOSSES, shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { DISK } from '../machine-disks.fixtures.ts'
-import { PUBLISHED } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { PUBLISHED } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
 import { planMachine } from './plan.ts'
 
 const { rebuildRequestedAt: REBUILD, resetRequestedAt: RESET, givenRebuild: GIVEN } = ANNOTATIONS

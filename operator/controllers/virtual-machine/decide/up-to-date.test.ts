@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { aClaim, aDisk, DISK } from '../machine-disks.fixtures.ts'
-import { ARTIFACT, anImage, anInstance, KUBEVIRT, PASSWORD, PUBLISHED, SPEC } from '../machine-objects.fixtures.ts'
-import { MachineWalk } from '../machine-walk.fixtures.ts'
-import type { MachineWorldOverrides } from '../machine-world.fixtures.ts'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import {
+  ARTIFACT,
+  anImage,
+  anInstance,
+  KUBEVIRT,
+  PASSWORD,
+  PUBLISHED,
+  SPEC,
+} from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import type { MachineWorldOverrides } from '../../../../test/prepared/virtual-machine/machine-world.ts'
 import { diskAge } from './up-to-date.ts'
 
 const RESTART = { type: 'RestartRequired', status: 'True', message: 'memory updated in template spec' }

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { bench, renewBench } from './admission.fixtures.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
 
 afterEach(renewBench)
 

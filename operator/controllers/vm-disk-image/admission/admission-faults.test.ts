@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { failing } from '../../../../test/prepared/kube/scripted-client.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aStart, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import { isCreate, isLedgerWrite } from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 import { classify } from '../../../kube/api-error.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { failing } from '../../../kube/scripted-client.fixtures.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aStart, bench, renewBench } from './admission.fixtures.ts'
-import { isCreate, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, aStart, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import { isCreate, isLedgerWrite } from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 import { viewDataVolume } from '../../../cluster/views.ts'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
-import { isCreate, isLedgerWrite } from './admission-calls.fixtures.ts'
 
 // What somebody who may write the ledger can put into it. The effect must end by itself, and admit nobody beyond the limit.
 

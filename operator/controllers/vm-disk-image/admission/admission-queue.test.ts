@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { aStart } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { aStart } from './admission.fixtures.ts'
 import { AdmissionQueue, compareTickets } from './admission-queue.ts'
 
 const template = aStart('a', '1').start

@@ -1,11 +1,16 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { failing } from '../../../kube/scripted-client.fixtures.ts'
-import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
-import { type Call, isCreate, isLedgerRead, isLedgerWrite } from './admission-calls.fixtures.ts'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { failing } from '../../../../test/prepared/kube/scripted-client.ts'
+import { MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, aStart, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import {
+  type Call,
+  isCreate,
+  isLedgerRead,
+  isLedgerWrite,
+} from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 
 const isRead = ({ verb, kind }: Call) => verb === 'list' && kind === 'Pod'
 

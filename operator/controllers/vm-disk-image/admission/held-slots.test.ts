@@ -1,12 +1,12 @@
 import { LABELS } from '@open-terrain/constructs'
 import { MANAGER } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { ATTEMPT_MS, aHolder, bench, renewBench, STALL_MS } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import { POD_PHASE, viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { ATTEMPT_MS, aHolder, bench, renewBench, STALL_MS } from './admission.fixtures.ts'
 
 afterEach(renewBench)
 

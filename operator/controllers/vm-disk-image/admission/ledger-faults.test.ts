@@ -1,12 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { failing } from '../../../../test/prepared/kube/scripted-client.ts'
+import { MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, aStart, bench, NAMESPACE, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import {
+  type Call,
+  isCreate,
+  isLedgerRead,
+  isLedgerWrite,
+} from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { failing } from '../../../kube/scripted-client.fixtures.ts'
-import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
-import { aHolder, aStart, bench, NAMESPACE, renewBench } from './admission.fixtures.ts'
-import { type Call, isCreate, isLedgerRead, isLedgerWrite } from './admission-calls.fixtures.ts'
 import { LEDGER_NAME } from './slot-ledger.ts'
 
 afterEach(renewBench)

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import { isCreate } from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 import { classify } from '../../../kube/api-error.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Start } from '../decide/image-plan.ts'
-import { aHolder, bench, renewBench } from './admission.fixtures.ts'
-import { isCreate } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
-import { SECOND, START } from '../../../runtime/times.fixtures.ts'
-import { AdmissionBench, aStart } from './admission.fixtures.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { SECOND, START } from '../../../../test/prepared/runtime/times.ts'
+import { AdmissionBench, aStart } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import { QueuePositions } from './queue-positions.ts'
 
 let stop = new AbortController()

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
+import { FakeClock } from '../../../../test/prepared/kube/fake-clock.ts'
+import { MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { aDataVolume } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { FakeClock } from '../../../kube/fake-clock.fixtures.ts'
 import { Store } from '../../../runtime/store.ts'
-import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { aDataVolume } from '../image-objects.fixtures.ts'
 import { SeenDownloads } from './seen-downloads.ts'
 
 const named = (at: number) => aDataVolume({ metadata: { name: `dv-${at}`, namespace: 'n', uid: `uid-${at}` } })

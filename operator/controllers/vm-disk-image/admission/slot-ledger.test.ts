@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { ScriptedClient } from '../../../../test/prepared/kube/scripted-client.ts'
+import { fakeLog } from '../../../../test/prepared/runtime/fake-log.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, NAMESPACE } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { ScriptedClient } from '../../../kube/scripted-client.fixtures.ts'
-import { fakeLog } from '../../../runtime/fake-log.fixtures.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
 import type { Holder } from '../world.ts'
-import { aHolder, NAMESPACE } from './admission.fixtures.ts'
 import { LEDGER_NAME, SlotLedger } from './slot-ledger.ts'
 
 const KEY = `${NAMESPACE}/${LEDGER_NAME}`

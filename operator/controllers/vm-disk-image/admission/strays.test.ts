@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { AWAY, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import { viewDataVolume } from '../../../cluster/views.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { AWAY, bench, renewBench } from './admission.fixtures.ts'
 
 afterEach(renewBench)
 

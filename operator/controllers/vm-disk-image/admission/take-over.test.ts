@@ -1,14 +1,14 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { childName, MANAGER } from '@open-terrain/constructs/operator'
 import { afterEach, describe, expect, it } from 'vitest'
+import { apiError } from '../../../../test/prepared/kube/api-error.ts'
+import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
+import { failing } from '../../../../test/prepared/kube/scripted-client.ts'
+import { SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aHolder, aStart, bench, renewBench } from '../../../../test/prepared/vm-disk-image/admission.ts'
+import { isLedgerWrite } from '../../../../test/prepared/vm-disk-image/admission-calls.ts'
 import { viewDataVolume } from '../../../cluster/views.ts'
-import { apiError } from '../../../kube/api-error.fixtures.ts'
-import { settled } from '../../../kube/fake-clock.fixtures.ts'
 import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
-import { failing } from '../../../kube/scripted-client.fixtures.ts'
-import { SECOND } from '../../../runtime/times.fixtures.ts'
-import { aHolder, aStart, bench, renewBench } from './admission.fixtures.ts'
-import { isLedgerWrite } from './admission-calls.fixtures.ts'
 
 afterEach(renewBench)
 

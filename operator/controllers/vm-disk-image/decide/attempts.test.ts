@@ -1,9 +1,9 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import type { Attempt, VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { START } from '../../../../test/prepared/runtime/times.ts'
+import { aDataVolume } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
 import { attemptOf } from '../../../cluster/import-facts.ts'
-import { START } from '../../../runtime/times.fixtures.ts'
-import { aDataVolume } from '../image-objects.fixtures.ts'
 import { nextAttempt, recordCancel, subjectOf } from './attempts.ts'
 
 const dataVolumeOf = (attempt: string | undefined) => ({

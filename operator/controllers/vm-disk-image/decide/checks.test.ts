@@ -1,8 +1,13 @@
 import type { Reason } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { aDataVolume } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, anImageWorld, FULL_QUOTA, type ImageWorldOverrides } from '../image-world.fixtures.ts'
+import { aDataVolume } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import {
+  aLookup,
+  anImageWorld,
+  FULL_QUOTA,
+  type ImageWorldOverrides,
+} from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { whatBlocks } from './checks.ts'
 
 const blocked = (overrides: ImageWorldOverrides) => {

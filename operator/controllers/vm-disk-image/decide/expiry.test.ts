@@ -1,8 +1,8 @@
 import { LABELS } from '@open-terrain/constructs'
 import { POLICY_DEFAULTS, parsePolicy, type VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { anImage } from '../image-objects.fixtures.ts'
+import { HOUR, START } from '../../../../test/prepared/runtime/times.ts'
+import { anImage } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
 import { dueImages, noteOnDeletions } from './expiry.ts'
 
 const named = (name: string, status: VMDiskImageStatus, metadata: object = {}) => {

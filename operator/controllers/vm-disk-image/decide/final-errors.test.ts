@@ -1,7 +1,7 @@
 import { SOURCE_TYPES, type SourceType } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { conditionWith, judge } from '../../../../test/prepared/vm-disk-image/judge.ts'
 import { FINAL_ERRORS, isUnknownError, PASSING_ERRORS } from './final-errors.ts'
-import { conditionWith, judge } from './judge.fixtures.ts'
 
 const judged = (text: string, sourceType: SourceType, errorBefore?: string) =>
   judge({ running: conditionWith('False', 'Error', text) }, {}, { sourceType, errorBefore })

@@ -1,11 +1,11 @@
 import { LABELS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { CDI, IMAGE_UID, REFRESH, RETRY } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import { aLookup } from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { isFinished } from '../../../cluster/import-facts.ts'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { CDI, IMAGE_UID, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup } from '../image-world.fixtures.ts'
 
 /** What may happen to an image, each only where it is possible. */
 const ACTS: Readonly<Record<string, (walk: ImageWalk) => unknown>> = {

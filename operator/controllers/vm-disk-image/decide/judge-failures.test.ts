@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { aPod, CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { FULL_QUOTA } from '../../../../test/prepared/vm-disk-image/image-world.ts'
+import { conditionWith, endOf, judge, leaving, podThat } from '../../../../test/prepared/vm-disk-image/judge.ts'
 import type { Observation } from '../../../cluster/import-facts.ts'
 import type { ImporterView } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { aPod, CDI } from '../image-objects.fixtures.ts'
-import { FULL_QUOTA } from '../image-world.fixtures.ts'
-import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 
 describe('a download has failed', () => {
   const EOF_TEXT = 'Unable to process data: unexpected EOF'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { aDataVolume, aPod, CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { conditionWith, endOf, judge, leaving, podThat } from '../../../../test/prepared/vm-disk-image/judge.ts'
 import { isFinished, type Observation } from '../../../cluster/import-facts.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { aDataVolume, aPod, CDI } from '../image-objects.fixtures.ts'
-import { conditionWith, endOf, judge, leaving, podThat } from './judge.fixtures.ts'
 
 describe('a download goes on', () => {
   it.each<[string, Partial<DataVolumeView>]>([

@@ -1,11 +1,18 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import type { AdoptableKind } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { ADOPTED_NAME, ADOPTED_UID, adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
+import {
+  ADOPTED_NAME,
+  ADOPTED_UID,
+  adopting,
+  anAdoptable,
+  anAdoptedObject,
+  someFacts,
+} from '../../../../test/prepared/vm-disk-image/adoption.ts'
+import { aDataVolume, CDI, REFRESH } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import { aLookup, type ImageWorldOverrides, ONE_USER } from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
-import { aDataVolume, CDI, REFRESH } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, type ImageWorldOverrides, ONE_USER } from '../image-world.fixtures.ts'
 import type { AdoptableView } from '../world.ts'
 import { planImage } from './plan.ts'
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { MINUTE } from '../../../runtime/times.fixtures.ts'
-import { aPod, CDI } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
-import { deletions, published } from '../published-walk.fixtures.ts'
+import { MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import { aPod, CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import { aLookup, NO_REFERENCES, ONE_USER } from '../../../../test/prepared/vm-disk-image/image-world.ts'
+import { deletions, published } from '../../../../test/prepared/vm-disk-image/published-walk.ts'
 
 describe('inUse', () => {
   describe('deleting an image', () => {

@@ -1,12 +1,18 @@
 import { LABELS } from '@open-terrain/constructs'
 import { childName, shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aSnapshot, CDI, childMeta, REFRESH, RETRY } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import {
+  aLookup,
+  aPolicy,
+  type ImageWorldOverrides,
+  NO_REFERENCES,
+  ONE_USER,
+} from '../../../../test/prepared/vm-disk-image/image-world.ts'
+import { deletions, published } from '../../../../test/prepared/vm-disk-image/published-walk.ts'
 import type { ObjectMeta } from '../../../kube/kube-object.ts'
-import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import { aSnapshot, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, aPolicy, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
-import { deletions, published } from '../published-walk.fixtures.ts'
 
 /** A second revision, published after the first one. */
 const refreshed = (overrides: ImageWorldOverrides = {}) => {

@@ -1,11 +1,16 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { aDataVolume, aPod, CDI, childMeta } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import {
+  aLookup,
+  type ImageWorldOverrides,
+  NO_REFERENCES,
+  ONE_USER,
+} from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { toTime } from '../../../base/time.ts'
 import { NOT_STARTED } from '../../../cluster/importer-container.ts'
-import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import { aDataVolume, aPod, CDI, childMeta } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 const eventsOf = (walk: ImageWalk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 

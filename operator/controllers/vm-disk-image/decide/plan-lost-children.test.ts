@@ -1,9 +1,9 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, VOLUME_SNAPSHOT } from '../../../kube/resource-types.ts'
-import { CDI } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
 import { hasImageChild } from '../observe.ts'
 
 describe('what a plan takes to be gone', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { CDI } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
 
 describe('tooLarge', () => {
   describe('an image that is too large', () => {

@@ -1,10 +1,16 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE, SECOND } from '../../../../test/prepared/runtime/times.ts'
+import { CDI, REFRESH, RETRY, SPEC } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import {
+  aLookup,
+  aPolicy,
+  type ImageWorldOverrides,
+  NO_REFERENCES,
+  ONE_USER,
+} from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { fromTime } from '../../../base/time.ts'
-import { HOUR, MINUTE, SECOND } from '../../../runtime/times.fixtures.ts'
-import { CDI, REFRESH, RETRY, SPEC } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, aPolicy, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 const ofOurs = (more: ImageWorldOverrides = {}) =>
   new ImageWalk({ metadata: { labels: { [LABELS.createdBy]: 'VirtualMachine' } }, references: ONE_USER, ...more })

@@ -1,11 +1,11 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { expectLawful } from '../../../../test/prepared/runtime/plan-laws.ts'
+import { START } from '../../../../test/prepared/runtime/times.ts'
+import { always } from '../../../../test/prepared/vm-disk-image/random-image-worlds.ts'
 import { isFinished } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { expectLawful } from '../../../runtime/plan-laws.fixtures.ts'
-import { START } from '../../../runtime/times.fixtures.ts'
-import { always } from '../random-image-worlds.fixtures.ts'
 import { planImage } from './plan.ts'
 
 describe('in any world, however odd, a plan', { timeout: 60_000 }, () => {

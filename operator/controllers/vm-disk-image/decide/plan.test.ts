@@ -1,10 +1,10 @@
 import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import { NO_REFERENCES, ONE_USER } from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { fromTime } from '../../../base/time.ts'
-import { HOUR } from '../../../runtime/times.fixtures.ts'
-import { CDI } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 
 const eventsOf = (walk: ImageWalk) => walk.plan().events.map(({ type, reason }) => `${type} ${reason}`)
 

@@ -1,8 +1,8 @@
 import type { VMDiskImageStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { CDI } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
+import { CDI } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import { aLookup, NO_REFERENCES, ONE_USER } from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import type { ImageWorld } from '../world.ts'
 
 const GOING = { deletionTimestamp: '2026-01-01T00:00:00Z' }

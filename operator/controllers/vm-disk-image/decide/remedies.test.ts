@@ -3,14 +3,25 @@ import { join } from 'node:path'
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { REASON_HELP, REASONS, type Reason } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { HOUR, MINUTE } from '../../../../test/prepared/runtime/times.ts'
+import {
+  ADOPTED_NAME,
+  adopting,
+  anAdoptable,
+  anAdoptedObject,
+  someFacts,
+} from '../../../../test/prepared/vm-disk-image/adoption.ts'
+import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { ImageWalk } from '../../../../test/prepared/vm-disk-image/image-walk.ts'
+import {
+  aLookup,
+  type ImageWorldOverrides,
+  NO_REFERENCES,
+  ONE_USER,
+} from '../../../../test/prepared/vm-disk-image/image-world.ts'
 import { NOTHING_SEEN } from '../../../cluster/import-facts.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
-import { HOUR, MINUTE } from '../../../runtime/times.fixtures.ts'
-import { ADOPTED_NAME, adopting, anAdoptable, anAdoptedObject, someFacts } from '../adoption.fixtures.ts'
 import type { AdoptionFacts } from '../adoption-facts.ts'
-import { aDataVolume, CDI, childMeta, REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { ImageWalk } from '../image-walk.fixtures.ts'
-import { aLookup, type ImageWorldOverrides, NO_REFERENCES, ONE_USER } from '../image-world.fixtures.ts'
 import type { AdoptableView } from '../world.ts'
 
 /** One way to reach a reason, and the remedies that its help names. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { REFRESH, RETRY } from '../image-objects.fixtures.ts'
-import { anImageWorld, type ImageWorldOverrides } from '../image-world.fixtures.ts'
+import { REFRESH, RETRY } from '../../../../test/prepared/vm-disk-image/image-objects.ts'
+import { anImageWorld, type ImageWorldOverrides } from '../../../../test/prepared/vm-disk-image/image-world.ts'
 
 const target = (overrides: ImageWorldOverrides = {}) => {
   const world = anImageWorld(overrides)

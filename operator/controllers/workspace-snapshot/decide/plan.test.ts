@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LAB, NOW, SnapshotWalk } from '../snapshot-walk.fixtures.ts'
+import { LAB, NOW, SnapshotWalk } from '../../../../test/prepared/workspace-snapshot/snapshot-walk.ts'
 
 function taken(): SnapshotWalk {
   const walk = new SnapshotWalk()

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { LAB, NOW, SnapshotWalk } from '../../../../test/prepared/workspace-snapshot/snapshot-walk.ts'
 import { toTime } from '../../../base/time.ts'
-import { LAB, NOW, SnapshotWalk } from '../snapshot-walk.fixtures.ts'
 
 const VOLUMES: typeof LAB = [
   { kind: 'Volume', name: 'loot', hasDisk: true },

@@ -1,7 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { SnapshotWalk } from '../snapshot-walk.fixtures.ts'
+import { SnapshotWalk } from '../../../../test/prepared/workspace-snapshot/snapshot-walk.ts'
 
 it('whatever is written into the annotations of a restore, each value is looked at once, and what is said fits into the status', () => {
   const text = fc.oneof(

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { LAB, NOW, SnapshotWalk } from '../snapshot-walk.fixtures.ts'
+import { LAB, NOW, SnapshotWalk } from '../../../../test/prepared/workspace-snapshot/snapshot-walk.ts'
 
 /** One whose point in time is taken. */
 function taken(lab = LAB): SnapshotWalk {

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { SnapshotWalk } from '../snapshot-walk.fixtures.ts'
+import { SnapshotWalk } from '../../../../test/prepared/workspace-snapshot/snapshot-walk.ts'
 
 const DISK = 'restore-attacker'
 

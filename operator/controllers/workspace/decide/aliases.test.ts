@@ -1,7 +1,7 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { expect, it } from 'vitest'
-import { VM } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed } from '../workspace-world.fixtures.ts'
+import { VM } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed } from '../../../../test/prepared/workspace/workspace-world.ts'
 import { planWorkspace } from './plan.ts'
 
 const lab = (vmAliases: string[], webAliases: string[]): WorkspaceSpecInput => ({

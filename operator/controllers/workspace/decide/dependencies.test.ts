@@ -1,8 +1,8 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { VM } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { VM } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 
 type Wants = Readonly<Record<string, readonly string[]>>

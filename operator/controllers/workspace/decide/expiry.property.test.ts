@@ -1,9 +1,9 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { MACHINE_ALONE } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
-import { MACHINE_ALONE } from '../workspace-bench.fixtures.ts'
-import { NOW, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import type { WorkspacePlan } from '../world.ts'
 import { planWorkspace } from './plan.ts'
 

@@ -1,10 +1,16 @@
 import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { PLACEMENT_GATE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import {
+  NOW,
+  type PlannedWorld,
+  parsed,
+  podOf,
+  settledWorld,
+} from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { viewContainerPod } from '../child-views.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, type PlannedWorld, parsed, podOf, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 
 const ID = 'Deployment ansible'

@@ -1,6 +1,6 @@
 import { POLICY_DEFAULTS, type Policy } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { parsed } from '../workspace-world.fixtures.ts'
+import { parsed } from '../../../../test/prepared/workspace/workspace-world.ts'
 import { imageTemplate } from './image-template.ts'
 
 const RESOURCES = { cpu: 1, memory: '1Gi' }

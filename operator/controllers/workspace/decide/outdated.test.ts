@@ -1,7 +1,7 @@
 import { shortHash } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, type PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, type PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { MachineFacts } from '../world.ts'
 import { planWorkspace } from './plan.ts'
 

@@ -6,11 +6,11 @@ import {
   podNetworksIn,
 } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { DEPLOYED, VM } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { ImageView } from '../../../images/image-view.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { type DeploymentView, viewContainerPod } from '../child-views.ts'
-import { DEPLOYED, VM } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { idOfObject } from './component.ts'
 import { planWorkspace } from './plan.ts'
 import { hangingPods, podTrouble } from './pod-trouble.ts'

@@ -1,9 +1,9 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { WORKSPACE_CONDITIONS } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { NOW, podOf, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { viewContainerPod } from '../child-views.ts'
-import { NOW, podOf, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 
 const SPEC: WorkspaceSpecInput = {

@@ -1,9 +1,9 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { POLICY_DEFAULTS, parsePolicy, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { expect, it } from 'vitest'
-import { HOUR, START } from '../../../runtime/times.fixtures.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import { HOUR, START } from '../../../../test/prepared/runtime/times.ts'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import { dueLabs, noteOnEnds } from './policy-ends.ts'
 
 const { workspace } = settledWorld(DEPLOYED).world

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 
 /** What may happen to an object that is part of a Ready workspace. */

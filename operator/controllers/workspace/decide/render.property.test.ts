@@ -2,7 +2,7 @@ import { POLICY_DEFAULTS, RenderedObject } from '@open-terrain/constructs/operat
 import { ApiObject } from 'cdk8s'
 import fc from 'fast-check'
 import { afterEach, expect, it, vi } from 'vitest'
-import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
+import { randomWorkspace } from '../../../../test/prepared/children/random-workspaces.ts'
 import { marked } from './as-wanted.ts'
 import { type Blueprint, idOfObject } from './component.ts'
 import { renderComponents } from './render.ts'

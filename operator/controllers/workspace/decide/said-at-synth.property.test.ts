@@ -3,7 +3,7 @@ import { POLICY_DEFAULTS, parseWorkspaceSpec, type WorkspaceSpec } from '@open-t
 import { App, Chart } from 'cdk8s'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { randomWorkspace } from '../../../../constructs/children/random-workspaces.fixtures.ts'
+import { randomWorkspace } from '../../../../test/prepared/children/random-workspaces.ts'
 import { renderComponents } from './render.ts'
 
 /** What depends on the policy: whoever renders a lab does not know that of its cluster. */

@@ -1,7 +1,7 @@
 import type { VirtualMachineStatus, WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import { planWorkspace } from './plan.ts'
 import { workspaceThrottleOf } from './status.ts'
 

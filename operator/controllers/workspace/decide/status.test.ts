@@ -1,9 +1,9 @@
 import { COMPONENT_MESSAGE_MAX } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { childId } from '../../../runtime/child-refusals.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import type { MachineFacts } from '../world.ts'
 import { planWorkspace } from './plan.ts'
 

@@ -1,8 +1,8 @@
 import { shortHash, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
+import { DEPLOYED } from '../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../test/prepared/workspace/workspace-world.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
-import { DEPLOYED } from '../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../workspace-world.fixtures.ts'
 import { planWorkspace } from './plan.ts'
 
 const MACHINE = 'VirtualMachine demo-vm'

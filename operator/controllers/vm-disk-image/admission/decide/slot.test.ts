@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SECOND } from '../../../../runtime/times.fixtures.ts'
-import { aStart } from '../admission.fixtures.ts'
+import { SECOND } from '../../../../../test/prepared/runtime/times.ts'
+import { aStart } from '../../../../../test/prepared/vm-disk-image/admission.ts'
 import {
   type Effect,
   type Fact,

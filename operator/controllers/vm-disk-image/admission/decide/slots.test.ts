@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { aHolder, aStart } from '../../../../../test/prepared/vm-disk-image/admission.ts'
 import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
-import { aHolder, aStart } from '../admission.fixtures.ts'
 import { adopt, decideSlots, type SlotFacts, slotKeyOf, slotsLeft } from './slots.ts'
 
 const template = aStart('a', '1').start

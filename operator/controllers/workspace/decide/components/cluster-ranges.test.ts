@@ -1,7 +1,7 @@
 import type { InterfaceWords } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../../workspace-world.fixtures.ts'
+import { DEPLOYED } from '../../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../../test/prepared/workspace/workspace-world.ts'
 import { planWorkspace } from '../plan.ts'
 
 const SERVICES = [{ cidr: '10.10.0.0/16', what: 'the range of Services kubernetes' }]

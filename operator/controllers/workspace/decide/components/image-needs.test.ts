@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
-import { NOW, settledWorld } from '../../workspace-world.fixtures.ts'
+import { DEPLOYED } from '../../../../../test/prepared/workspace/workspace-bench.ts'
+import { NOW, settledWorld } from '../../../../../test/prepared/workspace/workspace-world.ts'
 import type { ImageFacts } from '../../world.ts'
 import { planWorkspace } from '../plan.ts'
 

@@ -1,6 +1,6 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { NOW, PlannedWorld, parsed, settledWorld } from '../../workspace-world.fixtures.ts'
+import { NOW, PlannedWorld, parsed, settledWorld } from '../../../../../test/prepared/workspace/workspace-world.ts'
 import { planWorkspace } from '../plan.ts'
 
 const CIDRS = ['10.10.0.0/24', 'fd00:10::/64']

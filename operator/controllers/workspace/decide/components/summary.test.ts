@@ -1,12 +1,18 @@
 import { ANNOTATIONS, LABELS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
+import { DEPLOYED } from '../../../../../test/prepared/workspace/workspace-bench.ts'
+import {
+  NOW,
+  type PlannedWorld,
+  parsed,
+  podOf,
+  settledWorld,
+} from '../../../../../test/prepared/workspace/workspace-world.ts'
 import { toTime } from '../../../../base/time.ts'
 import { viewClaim } from '../../../../cluster/views.ts'
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { childId } from '../../../../runtime/child-refusals.ts'
 import { viewContainerPod, viewDeployment, viewPersistentVolume } from '../../child-views.ts'
-import { DEPLOYED } from '../../workspace-bench.fixtures.ts'
-import { NOW, type PlannedWorld, parsed, podOf, settledWorld } from '../../workspace-world.fixtures.ts'
 import { planWorkspace } from '../plan.ts'
 
 /** Returns phase, reason and message of a component, after `change` was made to one child of a Ready workspace. */
