@@ -43,6 +43,7 @@ export interface ContainerTrouble {
   readonly isInit?: true
   readonly reason: string
   readonly message: string
+  /** How often it was started again. Known only while it is down. */
   readonly restarts: number
   /** Of its last run, if that has ended. */
   readonly exitCode?: number
