@@ -8,10 +8,10 @@ const SPECS = `
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { parseAllDocuments } from 'yaml'
-import { randomWorkspace } from './test/prepared/children/random-workspaces.ts'
-import { WORKSPACE_FIXTURES } from './test/prepared/api/workspace.ts'
-import { NETWORK_FIXTURES } from './test/prepared/api/workspace-networks.ts'
-import { VIRTUAL_MACHINE_FIXTURES } from './test/prepared/api/virtual-machine.ts'
+import { randomWorkspace } from './constructs/children/random-workspaces.fixtures.ts'
+import { WORKSPACE_FIXTURES } from './constructs/api/workspace.fixtures.ts'
+import { NETWORK_FIXTURES } from './constructs/api/workspace-networks.fixtures.ts'
+import { VIRTUAL_MACHINE_FIXTURES } from './constructs/api/virtual-machine.fixtures.ts'
 
 const examples = readdirSync('examples').filter((name) => name.endsWith('.yaml'))
   .flatMap((name) => parseAllDocuments(readFileSync('examples/' + name, 'utf8')).map((one) => one.toJS()))
@@ -33,9 +33,11 @@ console.log(JSON.stringify({
 const LINES = `
 import { existsSync, readFileSync } from 'node:fs'
 import * as authoring from './constructs/index.ts'
-import { renderAll } from './test/prepared/children/rendered-workspace.ts'
 import { renderContainerCluster } from './constructs/children/workspace-containers.ts'
 
+// Has a room of its own since then.
+const NOW = './test/prepared/children/rendered-workspace.ts'
+const { renderAll } = await import(existsSync(NOW) ? NOW : './constructs/children/rendered-workspace.fixtures.ts')
 // A door of its own since then.
 const operator = existsSync('./constructs/operator.ts') ? await import('./constructs/operator.ts') : {}
 const constructs = { ...authoring, ...operator }
