@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ObjectKey } from '../../operator/kube/kube-object.ts'
 import {
   ADMISSION_POLICY,
@@ -14,39 +14,7 @@ import type { Commit } from '../../sandbox/memory-cluster/index.ts'
 import { type DataVolume, IMAGE } from '../harness/kinds.ts'
 import { MINUTE, SECOND } from '../prepared/runtime/times.ts'
 import { isOperator } from './chronicle.ts'
-import { randomFrom } from './random.ts'
 import { FARM, SimulatedOperator, TEMPLATE } from './simulated-operator.ts'
-
-type AdoptionModule = typeof import('../../operator/controllers/vm-disk-image/decide/adoption.ts')
-type JudgeModule = typeof import('../../operator/controllers/vm-disk-image/decide/judge-adoption.ts')
-
-/** Defects of the product, for the tests that the oracle sees them. */
-const defect = vi.hoisted(() => ({ name: undefined as string | undefined }))
-
-vi.mock('../../operator/controllers/vm-disk-image/decide/adoption.ts', async (original) => {
-  const real = await original<AdoptionModule>()
-  const adoptionOf: AdoptionModule['adoptionOf'] = (...given) => {
-    const adopting = real.adoptionOf(...given)
-    return defect.name === 'it downloads all the same' ? { ...adopting, adoption: undefined } : adopting
-  }
-  const disposableOf: AdoptionModule['disposableOf'] = (world) => {
-    if (defect.name !== 'nobody has to ask for a deletion' || !world.spec.ok) return real.disposableOf(world)
-    return real.disposableOf({
-      ...world,
-      spec: { ...world.spec, spec: { ...world.spec.spec, reclaimPolicy: 'Delete' } },
-    })
-  }
-  return { ...real, adoptionOf, disposableOf }
-})
-vi.mock('../../operator/controllers/vm-disk-image/decide/judge-adoption.ts', async (original) => {
-  const real = await original<JudgeModule>()
-  const judgeAdoptable: JudgeModule['judgeAdoptable'] = (...given) => {
-    const judged = real.judgeAdoptable(...given)
-    const isPassed = defect.name === 'nobody looks who controls it' && judged.refusal?.reason === 'AdoptionOwned'
-    return isPassed ? { ...judged, refusal: undefined } : judged
-  }
-  return { ...real, judgeAdoptable }
-})
 
 const KEY: Required<ObjectKey> = { namespace: FARM, name: 'kali' }
 /** Stands for the object of the older operator: an in-memory cluster does not serve its kind. */
@@ -55,10 +23,6 @@ const ANNOTATED = { annotations: { [ANNOTATIONS.adopt]: 'datavolume/kali' } }
 
 let world: SimulatedOperator
 let wrongs: string[] = []
-
-afterEach(() => {
-  defect.name = undefined
-})
 
 /** What must hold after every commit: no download for an adopted revision, nothing written to what is adopted, and never two owners. */
 function watch(): void {
@@ -97,14 +61,14 @@ const put = (type: typeof ADMISSION_POLICY, spec: object) =>
   world.simulated.create(type, { name: ADOPTION_RULE }, { spec })
 
 /** A world in which CDI has filled a DataVolume that the older operator, or nobody, owns. */
-async function start(isOwned = false, controller = true): Promise<void> {
+async function start(isOwned = false): Promise<void> {
   world = await SimulatedOperator.start()
   put(ADMISSION_POLICY, ADOPTION_POLICY)
   put(ADMISSION_POLICY_BINDING, { policyName: ADOPTION_RULE, validationActions: ['Deny'] })
   const { url, diskSize, storageClass } = TEMPLATE
   const storage = { resources: { requests: { storage: diskSize } }, storageClassName: storageClass }
   const older = world.simulated.create(CONFIG_MAP, { namespace: FARM, name: OLDER })
-  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: OLDER, uid: older.metadata.uid ?? '', controller }
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: OLDER, uid: older.metadata.uid ?? '', controller: true }
   const metadata = { ...KEY, ownerReferences: isOwned ? [owner] : [] }
   world.simulated.create(DATA_VOLUME, metadata, { spec: { source: { http: { url } }, storage } })
   await world.until('the DataVolume', () => {
@@ -172,73 +136,6 @@ describe('a crash at any write of an image that adopts', () => {
     }
   })
 })
-
-/** What people and processes may do, in any order. None of it asks for a deletion, or for a download of the adopted revision. */
-const ACTS: readonly (() => void)[] = [
-  () => {
-    world.killOperator()
-    world.simulated.time.schedule(5 * SECOND, () => world.startOperator())
-  },
-  () => world.simulated.time.schedule(SECOND, release),
-  () => unlessGone(() => world.patch(IMAGE, KEY, { spec: { suspend: true } })),
-  () => unlessGone(() => world.patch(IMAGE, KEY, { spec: { suspend: false } })),
-  () => unlessGone(() => world.delete(IMAGE, FARM, 'kali')),
-  () => unlessGone(() => world.delete(VOLUME_SNAPSHOT, FARM, world.image('kali')?.status?.artifact?.name ?? '')),
-  () => {
-    if (world.image('kali') === undefined) adopt()
-  },
-  () => unlessGone(() => world.patch(IMAGE, KEY, { spec: { snapshotClass: null } })),
-]
-
-function unlessGone(act: () => void): void {
-  try {
-    act()
-  } catch {
-    // There is nothing of that name.
-  }
-}
-
-async function randomLife(seed: number, steps = 14): Promise<void> {
-  const random = randomFrom(seed)
-  await start(random() < 0.5, random() < 0.5)
-  adopt()
-  for (let step = 0; step < steps; step += 1) {
-    await world.pass(Math.floor(random() * random() * MINUTE))
-    ACTS[Math.floor(random() * ACTS.length)]?.()
-  }
-  await world.pass(6 * SECOND)
-  unlessGone(release)
-  if (world.image('kali')?.metadata.deletionTimestamp !== undefined) await untilGone()
-  if (world.image('kali') === undefined) adopt()
-  world.patch(IMAGE, KEY, { spec: { suspend: false } })
-  await untilSynced()
-  await world.pass(MINUTE)
-}
-
-const SEEDS = Array.from({ length: 12 }, (_none, at) => at + 1)
-
-it('an image that adopts downloads nothing, and touches nothing that is adopted, whatever happens', async () => {
-  for (const seed of SEEDS) {
-    await randomLife(seed)
-    expect(wrongs, `seed ${seed}`).toEqual([])
-    expect(whatIsThere().at(5), `seed ${seed}`).toEqual(['DataVolume', 'PersistentVolumeClaim'])
-  }
-})
-
-it.each(['it downloads all the same', 'nobody has to ask for a deletion', 'nobody looks who controls it'])(
-  'the oracle sees it when %s',
-  async (name) => {
-    defect.name = name
-    const found: string[] = []
-    for (const seed of SEEDS) {
-      // An image that does not end as it should has been seen too, but only a wrong counts.
-      await randomLife(seed).catch(() => undefined)
-      found.push(...wrongs)
-      if (found.length > 0) break
-    }
-    expect(found).not.toEqual([])
-  },
-)
 
 it('with Delete, what was adopted goes with the image, and after its next revision', async () => {
   await start()
