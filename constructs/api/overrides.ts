@@ -1,4 +1,4 @@
-import { type JsonObject, jsonObject } from '../schema/json-object.ts'
+import { isJsonObject, type JsonObject, jsonObject } from '../schema/json-object.ts'
 import { MACHINE_OVERRIDES } from './machine-override-verdicts.ts'
 import { type OverrideNode, verdictOn, verdictOnField } from './override-verdicts.ts'
 import { POD_OVERRIDES } from './pod-override-verdicts.ts'
@@ -158,7 +158,7 @@ class OverridesReader {
     if (node.kind === 'never') return refusal(place, `cannot be overridden: ${node.because}`)
     if (node.kind === 'items') return this.#readItems(node, value, place)
     if (node.kind !== 'fields') return this.#refusedIn(node, value, place) ?? this.#add(node, value, place)
-    if (!isObject(value)) return refusal(place, 'must be an object with fields')
+    if (!isJsonObject(value)) return refusal(place, 'must be an object with fields')
     const names = Object.keys(value)
     if (names.length === 0) return this.#addEmpty(node, value, place)
     return this.#firstRefused(names, (name) => this.#readField(node, value, place, name))
@@ -179,7 +179,7 @@ class OverridesReader {
     if (!Array.isArray(value)) return refusal(place, 'must be a list')
     const seen = new Set<unknown>()
     return this.#firstRefused(value, (one) => {
-      const name: unknown = isObject(one) ? one[key] : undefined
+      const name: unknown = isJsonObject(one) ? one[key] : undefined
       if (typeof name !== 'string' || !ITEM.test(name)) return refusal(place, `must have items with a ${key}`)
       const steps = [...place.steps, { key, item: name }]
       const within = { steps, among: among === 'rendered' ? steps : place.among }
@@ -205,7 +205,7 @@ class OverridesReader {
       const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
       return isPlain ? this.#takes(String(value), place) : refusal(place, 'must be a text, a number, true or false')
     }
-    if (!isObject(value)) return refusal(place, 'must be an object with fields')
+    if (!isJsonObject(value)) return refusal(place, 'must be an object with fields')
     return this.#firstRefused(Object.keys(value), (name) => {
       const within = { ...place, steps: [...place.steps, FIELD.test(name) ? name : '?'] }
       const verdict = verdictOnField(node, name)
@@ -256,8 +256,4 @@ function isWithin({ least, most }: Extract<OverrideNode, { kind: 'number' }>, va
 
 function refusal({ steps }: Place, why: string): RefusedOverride {
   return { path: overridePath(steps), why }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

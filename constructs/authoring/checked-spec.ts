@@ -5,6 +5,7 @@ import { withValue } from '../api/message-value.ts'
 import { allProblems } from '../api/parse-spec.ts'
 import { dnsLabel } from '../api/shared.ts'
 import type { Parsed, SpecProblem } from '../api/spec-problem.ts'
+import { isJsonObject } from '../schema/json-object.ts'
 import { unwrapped } from '../schema/unwrapped.ts'
 import { appProblemsOf, appWarningsOf } from './app-problems.ts'
 import type { AuthorWarning } from './author-warning.ts'
@@ -54,7 +55,7 @@ export class AuthoredObject extends ApiObject {
    */
   constructor(scope: Construct, id: string, authored: AuthoredKind<object>, props: unknown) {
     const { apiVersion, kind } = authored.resource
-    const metadata = isObject(props) ? props['metadata'] : undefined
+    const metadata = isJsonObject(props) ? props['metadata'] : undefined
     const hasProblem = metadataProblems(metadata, authored.name, authored.resource).length > 0
     super(scope, freeId(scope, id, { what: 'a construct', name: id, hidden: new.target }), {
       apiVersion,
@@ -115,7 +116,7 @@ export function writtenSpecOf(object: AuthoredObject): unknown {
 
 /** Returns the fields of the spec as somebody gave them. */
 function specIn(props: unknown): unknown {
-  if (!isObject(props)) return props
+  if (!isJsonObject(props)) return props
   const { metadata: _metadata, ...spec } = props
   return spec
 }
@@ -127,14 +128,14 @@ function warningsOfParsed(object: AuthoredObject, parsed: unknown): readonly Aut
 /** Returns what is wrong with an object, as one text; nothing if it can be rendered. */
 function problemsOf(object: AuthoredObject): readonly string[] {
   const { problems } = checkOf(object)
-  if (problems.length === 0 || !isObject(writtenIn(object).props)) return problems
+  if (problems.length === 0 || !isJsonObject(writtenIn(object).props)) return problems
   return [`the ${object.kind} is not valid\n  ${problems.join('\n  ')}`]
 }
 
 function checkOf(object: AuthoredObject): CheckedProps {
   const { authored, metadata, props } = writtenIn(object)
   const { resource, name, parse } = authored
-  if (!isObject(props)) {
+  if (!isJsonObject(props)) {
     const problem = withValue('the props must be an object with metadata and fields of the spec', props)
     return { spec: undefined, parsed: undefined, problems: [problem] }
   }
@@ -178,7 +179,7 @@ const OUTPUT =
 /** Returns the places of what only a program of Pulumi knows later. */
 function outputsIn(value: unknown, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((item, at) => outputsIn(item, `${path}[${at}]`))
-  if (!isObject(value)) return []
+  if (!isJsonObject(value)) return []
   if (Object.hasOwn(value, '__pulumiOutput')) return [path]
   return Object.entries(value).flatMap(([field, child]) => outputsIn(child, `${path}.${field}`))
 }
@@ -197,7 +198,7 @@ function notJson(schema: object, value: unknown, path = 'spec'): SpecProblem[] {
         ]
   if (Array.isArray(value) && bare instanceof z.ZodArray)
     return value.flatMap((item, at) => notJson(bare.element, item, `${path}[${at}]`))
-  if (!isObject(value) || !(bare instanceof z.ZodObject)) return []
+  if (!isJsonObject(value) || !(bare instanceof z.ZodObject)) return []
   return Object.entries(bare.shape).flatMap(([field, of]) =>
     Object.hasOwn(value, field) ? notJson(of as object, value[field], `${path}.${field}`) : [],
   )
@@ -213,7 +214,7 @@ function metadataProblems(
   name: object,
   { kind, namespaced }: AuthoredKind<object>['resource'],
 ): string[] {
-  if (!isObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
+  if (!isJsonObject(metadata)) return [withValue('metadata: must be an object with a name', metadata)]
   const odd = Object.keys(metadata).filter((field) => !isJson(metadata[field]))
   const problems = [
     ...problemOf('metadata.name', name as z.ZodString, metadata['name']),
@@ -244,10 +245,6 @@ function problemOf(path: string, schema: z.ZodString, value: unknown): string[] 
   ]
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 interface UnknownField {
   readonly path: string
   readonly field: string
@@ -258,7 +255,7 @@ function unknownFields(schema: z.core.$ZodType, value: unknown, path: string): U
   if (Array.isArray(value) && bare instanceof z.ZodArray) {
     return value.flatMap((item, at) => unknownFields(bare.element, item, `${path}[${at}]`))
   }
-  if (!isObject(value) || !(bare instanceof z.ZodObject)) return []
+  if (!isJsonObject(value) || !(bare instanceof z.ZodObject)) return []
   const shape: Readonly<Record<string, z.core.$ZodType>> = bare.shape
   return Object.entries(value).flatMap(([field, child]) => {
     if (child === undefined) return []

@@ -1,8 +1,9 @@
 import type { IConstruct } from 'constructs'
+import { isJsonObject } from '../schema/json-object.ts'
 
 /** Whether a value has fields, as props have. Programs of JavaScript may give anything. */
 export function hasFields(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(value)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { SpecProblem } from '../api/spec-problem.ts'
+import { hasFields } from './given-values.ts'
 
 /** What an item of a list is called, and the fields of which one tells it from others. */
 export const ITEMS: Readonly<Record<string, readonly [what: string, ...keys: readonly string[]]>> = {
@@ -42,8 +43,7 @@ export function itemNames(spec: unknown, field: string): readonly string[] {
 /** Returns what is wrong with a text, for somebody who gave an object of a library for it. */
 export function sentenceOfText(spec: unknown, { path, message }: SpecProblem): string {
   const value = stepsTo(spec, path).at(-1)?.value
-  if (message !== 'must be a text' || typeof value !== 'object' || value === null || Array.isArray(value))
-    return message
+  if (message !== 'must be a text' || !hasFields(value)) return message
   const { name } = (value.constructor ?? Object) as { readonly name?: unknown }
   return `${message}; it is an object (${String(name)}): of objects, only Size and Duration of cdk8s and Date are taken as texts`
 }

@@ -1,4 +1,5 @@
 import { type OverriddenValue, type OverrideStep, overridePath } from '../api/overrides.ts'
+import { isJsonObject } from '../schema/json-object.ts'
 
 /**
  * Returns an object with other values in it. Lists with keys are merged: an item keeps its place and its other fields, and a new item follows those that
@@ -9,13 +10,13 @@ export function withOverrides<T extends object>(object: T, values: readonly Over
 }
 
 function valueSet(target: unknown, [step, ...rest]: readonly OverrideStep[], value: unknown): unknown {
-  if (step === undefined) return isEmptyObject(value) && isRecord(target) ? target : value
+  if (step === undefined) return isEmptyObject(value) && isJsonObject(target) ? target : value
   if (typeof step === 'string') {
-    const fields = isRecord(target) ? target : {}
+    const fields = isJsonObject(target) ? target : {}
     return { ...fields, [step]: valueSet(fields[step], rest, value) }
   }
   const items: readonly unknown[] = Array.isArray(target) ? target : []
-  const isMeant = (item: unknown) => isRecord(item) && item[step.key] === step.item
+  const isMeant = (item: unknown) => isJsonObject(item) && item[step.key] === step.item
   if (items.some(isMeant)) return items.map((item) => (isMeant(item) ? valueSet(item, rest, value) : item))
   return [...items, valueSet({ [step.key]: step.item }, rest, value)]
 }
@@ -23,8 +24,8 @@ function valueSet(target: unknown, [step, ...rest]: readonly OverrideStep[], val
 /** Returns the value at a place; undefined if there is none. */
 export function valueAtSteps(target: unknown, steps: readonly OverrideStep[]): unknown {
   return steps.reduce<unknown>((value, step) => {
-    if (typeof step === 'string') return isRecord(value) ? value[step] : undefined
-    return Array.isArray(value) ? value.find((item) => isRecord(item) && item[step.key] === step.item) : undefined
+    if (typeof step === 'string') return isJsonObject(value) ? value[step] : undefined
+    return Array.isArray(value) ? value.find((item) => isJsonObject(item) && item[step.key] === step.item) : undefined
   }, target)
 }
 
@@ -46,23 +47,19 @@ export function withoutValues<T>(target: T, places: readonly (readonly OverrideS
 }
 
 function valueRemoved(target: unknown, [step, ...rest]: readonly OverrideStep[]): unknown {
-  if (step === undefined) return isRecord(target) && !isEmptyObject(target) ? target : undefined
+  if (step === undefined) return isJsonObject(target) && !isEmptyObject(target) ? target : undefined
   if (typeof step !== 'string') {
     if (!Array.isArray(target)) return target
-    const isMeant = (item: unknown) => isRecord(item) && item[step.key] === step.item
+    const isMeant = (item: unknown) => isJsonObject(item) && item[step.key] === step.item
     return target.map((item) => (isMeant(item) ? valueRemoved(item, rest) : item))
   }
-  if (!isRecord(target) || target[step] === undefined) return target
+  if (!isJsonObject(target) || target[step] === undefined) return target
   const { [step]: value, ...others } = target
   const left = valueRemoved(value, rest)
   if (left === undefined) return Object.keys(others).length === 0 ? undefined : others
   return { ...target, [step]: left }
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isEmptyObject(value: unknown): boolean {
-  return isRecord(value) && Object.keys(value).length === 0
+  return isJsonObject(value) && Object.keys(value).length === 0
 }

@@ -20,6 +20,7 @@ export function jsonObject(description: string): z.ZodType<JsonObject, JsonObjec
   >
 }
 
-function isJsonObject(value: unknown): value is JsonObject {
+/** Reports whether a value is an object with fields: neither null nor a list. */
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs/operator'
-import { isSame } from '../../../base/equality.ts'
+import { isRecord, isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
@@ -135,8 +135,4 @@ function contains(actual: unknown, wanted: unknown, key: string): boolean {
   return Object.entries(wanted).every(([one, value]) =>
     AMOUNTS.has(key) ? isSameAmount(has[one], value) : contains(has[one], value, one),
   )
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
