@@ -12,7 +12,7 @@ import {
   prefixText,
 } from '../api/ip-address.ts'
 
-/** Who has addresses on a network, as far as others are told. */
+/** Whoever has an address on a network: messages name it. */
 interface Named {
   readonly memberName: string
 }

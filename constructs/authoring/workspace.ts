@@ -222,7 +222,7 @@ export class Workspace extends AuthoredObject {
     return placeOfItem(placeInWordsOf(part, field), [part.node.path, ...names.slice(1)])
   }
 
-  /** A problem of a part that was added is told in the words that added it. */
+  /** The message about an added part uses the names of the props that the author wrote. */
   #sentenceOf(field: string, message: string): string {
     const [, list = '', index = ''] = ITEM.exec(field) ?? []
     const part = this.#partAt(list, Number(index))

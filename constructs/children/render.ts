@@ -20,7 +20,7 @@ type Build = (chart: Chart) => void
 export function render(build: (chart: Chart) => void): object[]
 /**
  * Builds the charts of a program, and returns the objects of each under its name: `const { images, lab } = render({ images: (chart) => …, lab: (chart) => … })`.
- * They are one App: all problems of all charts are told at once, and what a lab names is looked for in all of them.
+ * They are one App: the error has the problems of all charts, and the images that a lab names may be in any of them.
  * @throws Error with all problems of all charts
  */
 export function render<Name extends string>(

@@ -93,7 +93,7 @@ export class OwnerGuard extends Construct {
 
 /**
  * CEL: keys of the policy that a write takes away. The policy of a release has no key: applied after another file, also after the one that somebody has
- * saved from the cluster and edited, it would take away all of theirs, without a word. Whoever applies a policy of their own may take the mark of the
+ * saved from the cluster and edited, it would remove all of their keys, and nothing would say so. Whoever applies a policy of their own may take the mark of the
  * owner away with it, by kubectl in both ways.
  */
 const KEYS_LOST = 'dyn(oldObject).?data.orValue({}).map(key, key).filter(key, !(key in dyn(object).?data.orValue({})))'

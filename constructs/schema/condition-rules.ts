@@ -13,7 +13,7 @@ export interface ConditionRule<Reason extends string = string> {
   /** The status that people should know of beside phase and reason: `ot why` tells of it. */
   readonly told: 'whenTrue' | 'whenFalse' | 'never'
   /**
-   * `phase`: its last change says since when an object is in its phase. `reason`: while it is told, it is a state of its own in `ot_state_objects`, which
+   * `phase`: its last change says since when an object is in its phase. `reason`: while people should know of it, it is a state of its own in `ot_state_objects`, which
    * alerts see unless its reason is quiet. `none`: the gauges of states do not look at it, and an Event about it is a Normal one.
    */
   readonly gauge: 'phase' | 'reason' | 'none'

@@ -3,7 +3,7 @@ import { fromTime } from '../base/time.ts'
 import { isApiError } from '../kube/api-error.ts'
 import { find } from '../kube/find.ts'
 import type { KubeClient } from '../kube/kube-client.ts'
-import type { KubeObject, Raw } from '../kube/kube-object.ts'
+import { type KubeObject, managedFieldsOf, type Raw } from '../kube/kube-object.ts'
 import { ADMISSION_POLICY, ADMISSION_POLICY_BINDING } from '../kube/resource-types.ts'
 
 /** An admission rule of ours that has to be in force, because the operator acts with rights of its own for those who write our objects. */
@@ -55,15 +55,11 @@ export async function readAdmissionRule(
 
 /** A rule that somebody changed may have refused nothing before. What its status says is no change. */
 function changedAt(object: KubeObject | undefined): number {
-  const { creationTimestamp, managedFields = [] } = (object?.metadata ?? {}) as Changed
-  const written = managedFields.filter(({ subresource = '' }) => subresource === '')
+  if (object === undefined) return Number.POSITIVE_INFINITY
+  const { metadata } = object
+  const written = managedFieldsOf(metadata).filter(({ subresource }) => subresource === undefined)
   const times = written.flatMap(({ time }) => fromTime(time) ?? [])
-  return Math.max(fromTime(creationTimestamp) ?? Number.POSITIVE_INFINITY, ...times)
-}
-
-interface Changed {
-  readonly creationTimestamp?: string | undefined
-  readonly managedFields?: readonly { readonly time?: string; readonly subresource?: string }[]
+  return Math.max(fromTime(metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY, ...times)
 }
 
 /** Returns why what is installed does not refuse, in words for people. */

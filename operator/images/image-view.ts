@@ -8,7 +8,7 @@ import {
 import { compareTexts } from '../base/messages.ts'
 import type { Matters } from '../cluster/kept-metadata.ts'
 import { nameIn, type OwnView, ownKind } from '../cluster/own-view.ts'
-import type { KubeObject, ObjectMeta } from '../kube/kube-object.ts'
+import { type KubeObject, managedFieldsOf, type ObjectMeta } from '../kube/kube-object.ts'
 import { upTo, VALUE_MAX } from '../runtime/foreign.ts'
 import { deduplicated, intern } from '../runtime/interned.ts'
 
@@ -67,18 +67,8 @@ function completed(kept: ImageView, object: KubeObject): ImageView {
 
 const REQUESTS = [ANNOTATIONS.syncRequestedAt, ANNOTATIONS.retryRequestedAt].map((name) => `f:${name}`)
 
-interface ManagedFields {
-  readonly manager?: string
-  readonly time?: string
-  readonly subresource?: string
-  readonly fieldsV1?: Readonly<Record<string, object>> & {
-    readonly 'f:metadata'?: { readonly 'f:annotations'?: object }
-  }
-}
-
 function lastManager(metadata: ObjectMeta): string | undefined {
-  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] }
-  const asking = managedFields.filter(({ subresource, fieldsV1: fields = {} }) => {
+  const asking = managedFieldsOf(metadata).filter(({ subresource, fieldsV1: fields = {} }) => {
     const annotations = fields['f:metadata']?.['f:annotations'] ?? {}
     return subresource === undefined && ('f:spec' in fields || REQUESTS.some((name) => name in annotations))
   })

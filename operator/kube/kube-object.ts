@@ -28,6 +28,23 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[]
 }
 
+/** One entry of `metadata.managedFields`: who wrote which fields, and when. */
+interface ManagedFields {
+  readonly manager?: string
+  /** RFC 3339, whole seconds. */
+  readonly time?: string
+  readonly subresource?: string
+  readonly fieldsV1?: Readonly<Record<string, object>> & {
+    readonly 'f:metadata'?: { readonly 'f:annotations'?: object }
+  }
+}
+
+/** Returns who wrote which fields, of an object as the API server sent it: what is kept of objects does not have it. */
+export function managedFieldsOf(metadata: ObjectMeta): readonly ManagedFields[] {
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly ManagedFields[] }
+  return managedFields
+}
+
 /** Any object, as JSON. Kinds add `spec`, `status`, `data` and so on. */
 export interface KubeObject {
   readonly apiVersion: string

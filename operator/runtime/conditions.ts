@@ -15,7 +15,10 @@ export interface StatusCondition<Type extends string = string> {
 /** A condition without its times and its generation. */
 type NewCondition = Omit<StatusCondition, 'lastTransitionTime' | 'observedGeneration'>
 
-/** What is true of the conditions of a kind, by type. Each kind declares it once, in `constructs/api/<kind>-status.ts`. */
+/**
+ * What is true of the conditions of a kind, by type. Each kind declares it once, as `ConditionRules` in `constructs/api/<kind>-status.ts`. These are the
+ * members that the runtime reads: it knows no kind of Open Terrain.
+ */
 export type KindConditions = Readonly<
   Record<
     string,

@@ -7,6 +7,12 @@ export interface Requeue {
   readonly because: string
 }
 
+/** Of what goes by the clock of the API server, while that is not known: see `ServerClock`. */
+export const SERVER_TIME_REQUEUE: Requeue = {
+  afterMs: 10_000,
+  because: 'the time of the API server is known by then',
+}
+
 export function sooner(one: Requeue | undefined, other: Requeue): Requeue {
   return one !== undefined && one.afterMs <= other.afterMs ? one : other
 }

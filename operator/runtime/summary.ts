@@ -55,33 +55,29 @@ interface Subject {
   readonly status: { readonly conditions?: readonly StatusCondition[] | undefined }
 }
 
-type EndConditions = Readonly<Record<'Ready' | 'Reconciling' | 'Stalled' | 'Settled', object>>
+/** The conditions of a kind that has none but those of its phase. */
+type EndRules = Readonly<Record<'Ready' | 'Reconciling' | 'Stalled' | 'Settled', KindConditions[string]>>
 
-/**
- * Returns the status, without its figures, of a kind that ends with the phase Succeeded or Failed.
- * @param more what is said of the conditions that only this kind has
- */
-export function statusToTheEnd<S extends Summary, Rules extends KindConditions & EndConditions>(
-  rules: Rules,
+/** Returns the status, without its figures, of a kind that ends with the phase Succeeded or Failed. */
+export function statusToTheEnd<S extends Summary>(
+  rules: EndRules,
   { metadata: { generation }, status }: Subject,
   summary: S,
-  more: Omit<Sayings<Rules, S['reason']>, keyof EndConditions>,
   now: number,
 ) {
   const phase: S['phase'] = summary.phase
   const reason: S['reason'] = summary.reason
   const why = { reason, message: cutMessage(summary.message) }
   const isSettled = phase === 'Succeeded' || phase === 'Failed'
-  const said = {
+  const said: Sayings<EndRules, S['reason']> = {
     Ready: saying(phase === 'Succeeded', why),
     ...courseConditions(why, { isBusy: !isSettled, isStalled: phase === 'Failed', isSettled }),
-    ...more,
   }
   return {
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     ...why,
-    conditions: conditionsOf(rules, said as Sayings<Rules, S['reason']>, status.conditions, { generation, now }),
+    conditions: conditionsOf(rules, said, status.conditions, { generation, now }),
   }
 }
 

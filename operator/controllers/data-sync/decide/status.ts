@@ -46,7 +46,7 @@ export function dataSyncStatusOf(
   now: number,
 ): DataSyncStatus {
   return {
-    ...statusToTheEnd(DATA_SYNC_CONDITION_RULES, object, summary, {}, now),
+    ...statusToTheEnd(DATA_SYNC_CONDITION_RULES, object, summary, now),
     ...(images.length > 0 && figuresOf(images)),
   }
 }

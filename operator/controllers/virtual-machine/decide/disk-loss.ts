@@ -124,8 +124,8 @@ export function planLoss(
 /** Removes what would give the machine another disk in the place of the lost one without being asked. */
 function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSummary): Step {
   const { claim, clone } = world
-  const kept = machineKept(world, loss, summary)
-  if (kept !== undefined) return kept
+  const notStarted = keptFromStarting(world, loss, summary)
+  if (notStarted !== undefined) return notStarted
   // CDI would make another disk in the place of the claim, and KubeVirt would start the guest from it.
   const isRemadeAndOff = loss.left === 'remade' && world.instance === undefined
   const isInVain = claim === undefined || isTerminating(claim) || isRemadeAndOff
@@ -137,10 +137,10 @@ function removedInVain(world: MachineWorld, loss: DiskLoss, summary: MachineSumm
 }
 
 /**
- * Plans KubeVirt's machine, so that it does not start from what the guest never had: halted where something goes with it, or it is removed. Returns
- * undefined if nothing is to be done.
+ * Plans KubeVirt's machine so that it does not start from a disk that the guest never had. It is halted if a disk would be deleted with it, and deleted
+ * otherwise. Returns undefined if nothing is to be done.
  */
-function machineKept(world: MachineWorld, { left }: DiskLoss, summary: MachineSummary): Step | undefined {
+function keptFromStarting(world: MachineWorld, { left }: DiskLoss, summary: MachineSummary): Step | undefined {
   const { machine, restoredAside } = world
   const isOff = world.instance === undefined
   if (isOff && (left === 'other' || (left === 'remade' && !hasNoData(world.claim))))

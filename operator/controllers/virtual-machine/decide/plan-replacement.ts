@@ -21,7 +21,7 @@ import {
 } from '../../../kube/resource-types.ts'
 import { referTo, removalOf, type Touch, unchanged } from '../../../runtime/plan.ts'
 import type { Precondition } from '../../../runtime/preconditions.ts'
-import { sooner } from '../../../runtime/requeue.ts'
+import { SERVER_TIME_REQUEUE, sooner } from '../../../runtime/requeue.ts'
 import { steadyOf } from '../../../runtime/summary.ts'
 import { IS_ON, type KubeVirtView } from '../kubevirt-views.ts'
 import type { CloneFacts, MachineWorld, NextDisk, RootDisk } from '../world.ts'
@@ -43,8 +43,6 @@ const ASKED_BY = {
   Reset: ANNOTATIONS.resetRequestedAt,
   Rebuild: ANNOTATIONS.rebuildRequestedAt,
 } as const satisfies Readonly<Record<Replacement['asked'], string>>
-
-const TIME_REQUEUE = { afterMs: 10_000, because: 'the time of the API server is known by then' } as const
 
 /** States of KubeVirt's machine between off and on. */
 const IS_CHANGING: ReadonlySet<string> = new Set(['Starting', 'Stopping', 'Terminating'])
@@ -406,7 +404,8 @@ function withOldDisk({ world }: MachineDraft, step: Step): Step {
   if (!hasPresent(world)) return step
   const expiresAt = oldDisk.expiresAt ?? endOfGrace(world)
   const endMs = fromTime(expiresAt)
-  if (serverNow === undefined || endMs === undefined) return { ...step, requeue: sooner(step.requeue, TIME_REQUEUE) }
+  if (serverNow === undefined || endMs === undefined)
+    return { ...step, requeue: sooner(step.requeue, SERVER_TIME_REQUEUE) }
   const status = { ...step.status, oldDisk: { ...oldDisk, expiresAt } }
   const left = endMs - serverNow
   // Somebody saves what is on it.

@@ -53,15 +53,16 @@ export interface MachineStatusFacts {
   readonly generation: number | undefined
 }
 
+/** Looked up by the type of any condition: another version may have written more. */
+const BY_TYPE: KindConditions = VIRTUAL_MACHINE_CONDITION_RULES
+
 function isRemark({ type }: { readonly type: string }): boolean {
-  const rules: KindConditions = VIRTUAL_MACHINE_CONDITION_RULES
-  return rules[type]?.presence === 'passing'
+  return BY_TYPE[type]?.presence === 'passing'
 }
 
 /** Reports whether it is a remark that reports no trouble: the gauges do not count it. */
 function isNews(condition: { readonly type: string }): boolean {
-  const rules: KindConditions = VIRTUAL_MACHINE_CONDITION_RULES
-  return isRemark(condition) && rules[condition.type]?.gauge === 'none'
+  return isRemark(condition) && BY_TYPE[condition.type]?.gauge === 'none'
 }
 
 /** What a running machine may wait for, the costlier first. */

@@ -19,7 +19,6 @@ import { type ShownReferences, shownReferences } from '../../../images/reference
 import {
   conditionsOf,
   cutMessage,
-  type Saying,
   type SayingOf,
   type Sayings,
   saidBefore,
@@ -278,14 +277,14 @@ function publishedArtifact({ artifact: before }: VMDiskImageStatus, { artifact }
 
 /** Reported once, even if users come and go meanwhile. */
 function blockedDeletion(before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  const of = ({ conditions }: VMDiskImageStatus): Saying | undefined => saidBefore(conditions, TYPE.DeletionBlocked)
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === TYPE.DeletionBlocked)
   const blocked = of(after)
   if (blocked === undefined || of(before) !== undefined) return []
   return [{ type: 'Warning', reason: blocked.reason, message: blocked.message }]
 }
 
 function warned(remark: keyof Rules, before: VMDiskImageStatus, after: VMDiskImageStatus): EventNote[] {
-  const of = ({ conditions }: VMDiskImageStatus): Saying | undefined => saidBefore(conditions, remark)
+  const of = ({ conditions }: VMDiskImageStatus) => conditions?.find(({ type }) => type === remark)
   const warning = of(after)
   if (warning === undefined || of(before)?.message === warning.message) return []
   return [{ type: 'Warning', reason: warning.reason, message: warning.message }]

@@ -66,7 +66,7 @@ export function snapshotStatusOf(
   now: number,
 ): WorkspaceSnapshotStatus {
   return {
-    ...statusToTheEnd(WORKSPACE_SNAPSHOT_CONDITION_RULES, object, summary, {}, now),
+    ...statusToTheEnd(WORKSPACE_SNAPSHOT_CONDITION_RULES, object, summary, now),
     ...(members !== undefined && figuresOf(members)),
   }
 }

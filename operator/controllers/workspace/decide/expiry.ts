@@ -11,7 +11,7 @@ import { fromTime, toShortTime, toTime } from '../../../base/time.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { type Removal, removalOf } from '../../../runtime/plan.ts'
-import type { Requeue } from '../../../runtime/requeue.ts'
+import { type Requeue, SERVER_TIME_REQUEUE } from '../../../runtime/requeue.ts'
 import type { WorkspaceWorld } from '../world.ts'
 
 /*
@@ -180,8 +180,7 @@ export function removalAtEnd(world: ExpiryWorld): Removal[] {
 export function expiryRequeue(world: ExpiryWorld, record: ExpiryRecord): Requeue | undefined {
   const { serverNow: now, noticeMs } = world.expiry
   if (!world.spec.ok || isTerminating(world.workspace)) return undefined
-  if (now === undefined)
-    return wordOf(world) && { afterMs: AGAIN_MS, because: 'the time of the API server is known by then' }
+  if (now === undefined) return wordOf(world) && SERVER_TIME_REQUEUE
   const { expiry } = record
   const atMs = fromTime(record.expiresAt)
   const isOff = expiry?.ended === true && expiry.announced === undefined
