@@ -84,7 +84,9 @@ class Watched implements AsyncDisposable {
     return await this.#world.until('a ready virtual machine', () => {
       const [machine, instance] = [[...this.machines.values()][0], [...this.instances.values()][0]]
       const isReady = machine?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True')
-      return isReady && instance?.metadata.uid !== other && instance
+      // Two watches: the machine may be seen ready before what its instance reports is.
+      const isReported = instance?.status?.interfaces !== undefined
+      return isReady && isReported && instance.metadata.uid !== other && instance
     })
   }
 

@@ -72,9 +72,12 @@ async function ask<T = KubeObject>(method: string, path: string, body?: object):
   return JSON.parse(text) as T
 }
 
-/** Unknown and duplicate fields are refused, and what the operator may not write. */
+/**
+ * Unknown and duplicate fields are refused, and what the operator may not write. An API server that confined another operator before knows the
+ * policy of this one a moment later.
+ */
 const create = (type: ResourceType, object: KubeObject) =>
-  operator.must('POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
+  operator.askUntil('granted', 'POST', `${pathOf(type, object.metadata.namespace)}?fieldValidation=Strict`, object)
 
 /** Expects this number of admitted pods. Otherwise throws with the message of admission. */
 async function hasPods(namespace: string, count: number): Promise<void> {
