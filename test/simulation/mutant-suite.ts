@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Mutant } from './mutant.ts'
 import type { Invariant } from './oracle/oracle.ts'
 import { type Kind, storyOf } from './story.ts'
@@ -19,16 +21,25 @@ interface Verdict {
   readonly message?: string
 }
 
+/** What Node has compiled, for the processes that come after the first: to load the product is most of what they do. */
+let compiled = ''
+
 /** Runs the schedules of these seeds on a mutant of the product, in a process of its own. Stops at the first violation. */
 async function verdictOn({ kind, name }: Mutant, seeds: Iterable<number>): Promise<Verdict> {
   const script = join(import.meta.dirname, 'mutant-process.ts')
-  const { stdout } = await promisify(execFile)(process.execPath, [script, kind, [...seeds].join(), name])
+  const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
+  const { stdout } = await promisify(execFile)(process.execPath, [script, kind, [...seeds].join(), name], { env })
   return JSON.parse(stdout)
 }
 
 export function mutantSuite(mutants: readonly Mutant[]): void {
   /** Seeds of the schedules that detected a mutant, by kind. */
   const detecting = new Map<Kind, Set<number>>()
+
+  beforeAll(() => {
+    compiled = mkdtempSync(join(tmpdir(), 'open-terrain-compiled-'))
+  })
+  afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 
   it.concurrent.each(mutants)('is caught, by invariant $invariant: $name', async (mutant) => {
     const first = mutant.seed === undefined ? [] : [mutant.seed]
