@@ -10,7 +10,7 @@ export const WORKSPACE_LIMITS = {
   /** Members that one waits for. */
   dependsOn: 8,
   /** Disks of a machine beside its root disk. */
-  vmDisks: 4,
+  vmDisks: 8,
   containerClusters: 50,
   containers: 4,
   /** Few, because the cost of the rules for their words counts for each, as it does for each container. */

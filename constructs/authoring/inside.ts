@@ -26,8 +26,11 @@ export interface NetworkInside {
 
 /** What a lab asks of a machine. */
 export interface VmInside extends PartInside {
-  /** Whether fields were laid over what its words say. */
-  readonly isPatched: () => boolean
+  /**
+   * Whether one of these fields was laid over what its words say.
+   * @param fields of the machine in the spec; none: any
+   */
+  readonly isPatched: (...fields: string[]) => boolean
   /** Returns what it says of its image; undefined if nothing. */
   readonly imageTemplate: () => { readonly image: string; readonly settings: object } | undefined
   /** Returns the images that it names by a text. A reference is a word for an image that somebody makes. */

@@ -139,7 +139,7 @@ export class LabVm extends LabMember<VmInterfaceOptions> {
           `${this.node.path}: password of user ${JSON.stringify(user.name)} is a text: take a key of a Secret, or say plainText(...) if everybody may read it who may read the lab`,
         )
     const inside: VmInside = {
-      isPatched: () => wordsOfMember(this).isPatched,
+      isPatched: (...fields) => wordsOfMember(this).isPatched(fields),
       imageTemplate: () => templateIn(props),
       imageTexts: () => imageTextsIn(props),
       imagesOfApp: () => imagesOfAppIn(props),

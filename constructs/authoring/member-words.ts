@@ -21,9 +21,9 @@ export class MemberWords {
     this.#patches.push(fields)
   }
 
-  /** Whether fields were laid over what its words say. */
-  get isPatched(): boolean {
-    return this.#patches.length > 0
+  /** Whether one of these fields was laid over what its words say, or any, if none is named. */
+  isPatched(fields: readonly string[]): boolean {
+    return this.#patches.some((patch) => fields.length === 0 || fields.some((field) => field in patch))
   }
 
   /** Returns what it is in the spec, with all that was patched. @param spec what its words say */

@@ -189,6 +189,11 @@ const AT_THE_LINE: readonly Row[] = [
     '10.0.0.7 is the address of a: take another one',
   ],
   [
+    'an address that it has by its host number',
+    ({ lab, net }) => lab.addVm('a', START).connect(net, [7, '10.0.0.7']),
+    'a has 10.0.0.7 already: a host number is an address of each cidr of the network',
+  ],
+  [
     'two interfaces on one network',
     ({ lab, net }) => lab.addVm('a', START).connect(net, 7).connect(net, 8),
     'is on network net already',
@@ -552,6 +557,15 @@ const WARNED_OF: readonly Row[] = [
         .connect(net, 7)
         .patch({ users: [{ name: 'eve', plain_text_passwd: 'hush', lock_passwd: false }] }),
     /^labs\/lab\/vms.a: warning: everybody who may read the object can read the password of "eve": .* \[PlainTextPassword\]$/,
+  ],
+  [
+    'an image by a text that the release beside it does not have, of a machine over which something else is laid',
+    ({ chart, lab, net }) => {
+      const release = releaseOf(chart, 'images')
+      const vm = lab.addVm('a', { ...START, image: release.image('kali') }).connect(net, 1)
+      vm.patch({ disks: [{ name: 'd', backingVMDiskImage: 'kalj' }] })
+    },
+    /^labs\/lab\/vms.a: warning: .*kalj.*\[UnknownImage\]$/,
   ],
   [
     'an image by a text that the release beside it does not have',

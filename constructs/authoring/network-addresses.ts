@@ -88,6 +88,10 @@ export class NetworkAddresses {
   occupy(prefix: IpPrefix, host: Named): void {
     const text = ipText(prefix)
     const other = this.#hosts.get(text)
+    if (other === host)
+      throw this.#error(
+        `${host.memberName} has ${text} already: a host number is an address of each cidr of the network`,
+      )
     if (other !== undefined) throw this.#error(`${text} is the address of ${other.memberName}: take another one`)
     this.#hosts.set(text, host)
   }

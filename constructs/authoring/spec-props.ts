@@ -896,7 +896,7 @@ export interface WorkspaceVmProps {
   readonly diskSize?: number | string | Size
   /**
    * Disks beside the root disk, in the order of the guest. A disk that is taken out keeps its data until the machine is deleted. Must each have a
-   * volume of their own: name every volume only once. At most 4 items.
+   * volume of their own: name every volume only once. At most 8 items.
    * @default none
    */
   readonly disks?: readonly WorkspaceVmDiskProps[]

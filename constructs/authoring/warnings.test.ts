@@ -94,6 +94,7 @@ describe('warnings', () => {
     const eve = { name: 'eve', password: plainText('hush') }
     const bob = { name: 'bob', password: LabSecret.fromName('students').key('bob') }
     lab.addVm('a', { ...START, users: [eve, bob] })
+    lab.addVm('b', { ...START, users: [eve, bob] }).patch({ runStrategy: 'Halted' })
     lab.toJson()
     expect(told).toEqual([])
   })

@@ -48,6 +48,9 @@ interface Parts {
 /** The place of an item of a list of the spec, or of a field in it. */
 const ITEM = /^spec\.([a-zA-Z]+)\[([0-9]+)\]/
 
+/** Fields of a machine that name images. */
+const IMAGE_FIELDS = ['backingVMDiskImage', 'vmDiskImageTemplate', 'disks']
+
 /** The lists of the spec whose items are constructs. */
 type Lists = Pick<WorkspaceSpecInput, 'vms' | 'containerClusters' | 'volumes' | 'networks' | 'secrets' | 'services'>
 
@@ -171,7 +174,7 @@ export class Workspace extends AuthoredObject {
         return network !== undefined && insideOf<NetworkInside>(network).addresses.isOutside(address)
       },
       // A machine that was added has no other word for them.
-      isPlainTextMeant: (at) => this.#vmAt(at)?.isPatched() === false,
+      isPlainTextMeant: (at) => this.#vmAt(at)?.isPatched('users') === false,
     }
     const told = [...labRemarks(lab, words), ...endRemarks(lab, timeOfSynth()), ...this.#imageRemarks(lab)]
     return told.map(({ id, path, name, message }) => {
@@ -188,7 +191,7 @@ export class Workspace extends AuthoredObject {
     if (!isMaker) return []
     return vms.flatMap((vm, at) => {
       const part = this.#vmAt(at)
-      const isAdded = part !== undefined && !part.isPatched()
+      const isAdded = part !== undefined && !part.isPatched(...IMAGE_FIELDS)
       const texts = isAdded ? part.imageTexts() : imageNamesOf(vm)
       const given = isAdded ? part.imagesOfApp() : []
       const item = { path: `spec.vms[${at}]`, name: vm.name }

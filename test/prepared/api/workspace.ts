@@ -466,7 +466,7 @@ const VOLUMES: readonly SpecFixture[] = [
     'spec.vms',
     'machine "a" has disk "data" with volume "w", which is not in spec.volumes: add it there, or name one that is',
   ),
-  refused('five disks', vm({ disks: times(5, (at) => ({ name: `d${at}`, size: '1Gi' })) }), 'spec.vms[0].disks'),
+  refused('nine disks', vm({ disks: times(9, (at) => ({ name: `d${at}`, size: '1Gi' })) }), 'spec.vms[0].disks'),
   refused(
     'two volumes at one place',
     container({ volumeMounts: times(2, () => ({ name: 'ansible', containerPath: '/a' })) }),
