@@ -1,3 +1,4 @@
+import { isJsonObject } from '@open-terrain/constructs/infra'
 import { Config, getStack, type Output, RunError, runtime, secret } from '@pulumi/pulumi'
 import { ConfigError, type EnvironmentConfig, PROJECT, parseConfig } from './config.ts'
 import { secretName } from './config-schema.ts'
@@ -61,7 +62,7 @@ function parseSecrets(text: string): SecretTexts {
   } catch {
     throw wrong
   }
-  if (!isRecord(value) || !Object.values(value).every(isTexts)) throw wrong
+  if (!isJsonObject(value) || !Object.values(value).every(isTexts)) throw wrong
   const problems = Object.entries(value as SecretTexts).flatMap(([name, texts]) => [
     ...(secretName.safeParse(name).error?.issues.map(({ message }) => `${SECRETS}.${name}: this name ${message}`) ??
       []),
@@ -74,9 +75,5 @@ function parseSecrets(text: string): SecretTexts {
 }
 
 function isTexts(value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string')
 }

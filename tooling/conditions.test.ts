@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type ConditionRule,
@@ -13,13 +13,14 @@ import { expect, it } from 'vitest'
 import { apiReference } from '../crds-gen/api-reference.ts'
 import { conditionsOf, isTold, type Sayings, saying } from '../operator/runtime/conditions.ts'
 import { statesOfConditions } from '../operator/runtime/state-gauges.ts'
+import { changedBy, recipeChanges } from './condition-recipe.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const NOW = Date.UTC(2026, 0, 1)
 
-// The recipe "Add a condition" of CONTRIBUTING.md, with a condition that nobody needs.
+// What follows from the rule of a condition, tried with one that nobody needs. What its files are: docs/add-a-condition.md.
 
-/** Its first step: what is declared. */
+/** What is declared. */
 const RULES = {
   ...WORKSPACE_CONDITION_RULES,
   GadgetSpinning: {
@@ -31,7 +32,7 @@ const RULES = {
   },
 } as const satisfies Readonly<Record<string, ConditionRule<WorkspaceReason>>>
 
-/** Its third step: what is said. */
+/** What is said. */
 const SAID: Pick<Sayings<typeof RULES, WorkspaceReason>, 'GadgetSpinning'> = {
   GadgetSpinning: saying(true, { reason: 'NameConflict', message: 'it spins' }),
 }
@@ -103,17 +104,25 @@ it('every remark that is declared for a machine is made by some decision', () =>
   expect(remarks.map(([type]) => type).filter((type) => !source.includes(`type: '${type}'`))).toEqual([])
 })
 
-/** Returns the rows of the table of an example in CONTRIBUTING.md: a file, and what it has. */
-function placesOfExample(): [path: string, text: string][] {
-  const guide = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')
-  const [, section = ''] = guide.split('\n## Places of a condition\n')
-  const rows = (section.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` +\| `([^`]+)` +\|/gm)
-  return [...rows].map(([, path = '', text = '']) => [path, text])
-}
+it('the lines that docs/add-a-condition.md goes by are there, once', () => {
+  const texts = new Map<string, string | undefined>()
+  for (const change of recipeChanges()) {
+    const file = join(ROOT, change.path)
+    const text = texts.get(change.path) ?? (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
+    texts.set(change.path, changedBy(change, text))
+  }
+  expect(texts.size).toBeGreaterThan(6)
+})
 
-it('the condition that is the example of the recipe is at every place of it', () => {
-  const places = placesOfExample()
-  expect(places.length).toBeGreaterThan(8)
-  const missing = places.filter(([path, text]) => !readFileSync(join(ROOT, path), 'utf8').includes(text))
-  expect(missing).toEqual([])
+it('nothing but its rule, its decision and the status names a condition in the product', () => {
+  const named = globSync('{cli,constructs,crds-gen,infra,operator,sandbox}/**/*.ts', { cwd: ROOT }).filter(
+    (file) =>
+      !/node_modules|\.test\.ts$/.test(file) &&
+      /(?<!Of the condition )\bNetworksIsolated\b/.test(readFileSync(join(ROOT, file), 'utf8')),
+  )
+  expect(named.toSorted()).toEqual([
+    'constructs/api/workspace-status.ts',
+    'operator/controllers/workspace/decide/isolation.ts',
+    'operator/controllers/workspace/decide/status.ts',
+  ])
 })

@@ -31,11 +31,12 @@ import { leavingIn } from '../../operator/controllers/workspace/decide/removal-o
 import { renderComponents } from '../../operator/controllers/workspace/decide/render.ts'
 import { claimsOfVolumes, sizesOfClaims } from '../../operator/controllers/workspace/decide/volume-claims.ts'
 import { isChildOfWorkspace } from '../../operator/controllers/workspace/observe.ts'
-import type {
-  ImageFacts,
-  WorkspacePlan,
-  WorkspaceView,
-  WorkspaceWorld,
+import {
+  type ImageFacts,
+  UNDISTURBED,
+  type WorkspacePlan,
+  type WorkspaceView,
+  type WorkspaceWorld,
 } from '../../operator/controllers/workspace/world.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/kube-object.ts'
 import { readyImage } from './plan-image.ts'
@@ -219,33 +220,19 @@ function worldOf(ground: Ground, { status, children, images }: Made): WorkspaceW
   )
   const none = { image: undefined, isShared: false, claims: [] }
   return {
+    ...UNDISTURBED,
     workspace,
     spec: { ok: true, spec },
     policy,
     expiry: { serverNow: now, noticeMs: policy.expiryNoticeMs, isTurn: false },
     components: renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, seen) }),
     children: new Map([...restored, ...children]),
-    namesTaken: new Map(),
-    namesakes: new Map(),
-    missingKinds: new Set(),
     images: new Map(imageNames(spec).map((image) => [image, images.get(image) ?? none])),
-    imageNamespace: 'there',
     secrets: new Set(secretNamesIn(spec)),
     configMaps: new Set(configMapNamesIn(spec)),
-    secretKeys: new Map(),
     secretSources,
-    copiesToMend: new Set(),
     pods: podsOf(children),
-    playPods: new Map(),
-    playEnds: new Map(),
-    nodes: new Map(),
-    ranges: [],
-    areNetworksReported: true,
-    podWarnings: new Map(),
     rollout: NO_ROLLOUT,
-    refusals: new Map(),
-    isUndecided: false,
-    refusal: undefined,
   }
 }
 

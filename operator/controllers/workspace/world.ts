@@ -108,4 +108,23 @@ export interface WorkspaceWorld {
   readonly refusal: string | undefined
 }
 
+/** What is known where nothing of others stands in the way of a lab: `ot plan` and tests begin with it. */
+export const UNDISTURBED = {
+  namesTaken: new Map(),
+  namesakes: new Map(),
+  missingKinds: new Set(),
+  imageNamespace: 'there',
+  secretKeys: new Map(),
+  copiesToMend: new Set(),
+  playPods: new Map(),
+  playEnds: new Map(),
+  nodes: new Map(),
+  ranges: [],
+  areNetworksReported: true,
+  podWarnings: new Map(),
+  refusals: new Map(),
+  isUndecided: false,
+  refusal: undefined,
+} as const satisfies Partial<WorkspaceWorld>
+
 export type WorkspacePlan = ObjectPlan & { readonly status: WorkspaceStatus }

@@ -1,6 +1,12 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { MANAGER } from '@open-terrain/constructs/operator'
-import type { ClaimView, DataVolumeView, PodView, SnapshotView } from '../../../operator/cluster/views.ts'
+import {
+  type ClaimView,
+  type DataVolumeView,
+  type PodView,
+  type SnapshotView,
+  viewClaim,
+} from '../../../operator/cluster/views.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../../operator/kube/kube-object.ts'
 import { ownObject } from '../runtime/plan-walk.ts'
@@ -96,19 +102,10 @@ export const CDI = {
 } as const satisfies Record<string, Partial<DataVolumeView>>
 
 export function aClaim(metadata: ObjectMeta, more: Partial<ClaimView> = {}): ClaimView {
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata,
-    phase: 'Bound',
-    volumeMode: 'Filesystem',
-    accessModes: ['ReadWriteOnce'],
-    capacity: '11Gi',
-    requested: undefined,
-    volumeName: undefined,
-    storageClass: undefined,
-    ...more,
-  }
+  const spec = { volumeMode: 'Filesystem', accessModes: ['ReadWriteOnce'] }
+  const status = { phase: 'Bound', capacity: { storage: '11Gi' } }
+  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec, status }
+  return { ...viewClaim(claim as KubeObject), metadata, ...more }
 }
 
 export function aSnapshot(metadata: ObjectMeta, more: Partial<SnapshotView> = {}): SnapshotView {

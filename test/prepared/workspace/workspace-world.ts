@@ -38,14 +38,15 @@ import { rebuildsDue } from '../../../operator/controllers/workspace/decide/rebu
 import { asItStands, renderComponents } from '../../../operator/controllers/workspace/decide/render.ts'
 import { workspaceThrottleOf } from '../../../operator/controllers/workspace/decide/status.ts'
 import { claimsOfVolumes, sizesOfClaims } from '../../../operator/controllers/workspace/decide/volume-claims.ts'
-import type {
-  ExpiryFacts,
-  ImageFacts,
-  MachineFacts,
-  SecretKeys,
-  WorkspacePlan,
-  WorkspaceView,
-  WorkspaceWorld,
+import {
+  type ExpiryFacts,
+  type ImageFacts,
+  type MachineFacts,
+  type SecretKeys,
+  UNDISTURBED,
+  type WorkspacePlan,
+  type WorkspaceView,
+  type WorkspaceWorld,
 } from '../../../operator/controllers/workspace/world.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
 import type { KubeObject } from '../../../operator/kube/kube-object.ts'
@@ -200,6 +201,7 @@ export class PlannedWorld {
     this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
     const none = { image: undefined, isShared: false, claims: [] }
     return {
+      ...UNDISTURBED,
       workspace: {
         apiVersion: 'pelotech.ot/v1alpha1',
         kind: 'Workspace',
@@ -218,9 +220,7 @@ export class PlannedWorld {
       children: this.children,
       namesTaken: this.namesTaken,
       namesakes: this.namesakes,
-      missingKinds: new Set(),
       images: new Map(imageNames(spec).map((name) => [name, this.images.get(name) ?? none])),
-      imageNamespace: 'there',
       secrets: new Set(secretNamesIn(spec).filter((name) => !this.missingSecrets.has(name))),
       configMaps: new Set(configMapNamesIn(spec).filter((name) => !this.missingConfigMaps.has(name))),
       pods: new Map(this.#pods()),
@@ -228,15 +228,9 @@ export class PlannedWorld {
       playEnds: this.playEnds,
       nodes: this.nodes,
       ranges: this.ranges,
-      areNetworksReported: true,
       secretKeys: this.secretKeys,
       secretSources,
-      copiesToMend: new Set(),
-      podWarnings: new Map(),
       rollout,
-      refusals: new Map(),
-      isUndecided: false,
-      refusal: undefined,
     }
   }
 
