@@ -19,7 +19,7 @@ describe('the image of a machine, refreshed', () => {
     await world.patchImage('golden', { spec: { url: world.urlOf('better') } })
     const { status } = await machines.untilReady('vm')
     release()
-    const { artifact } = world.getImage('golden')?.status ?? {}
+    const { artifact } = (await world.untilSynced('golden')).status ?? {}
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)
     expect(snapshotOf(machines.disk('vm'))).toBe(artifact?.name)
     expect(status?.clone?.sourceRevision).toBe(artifact?.revision)
