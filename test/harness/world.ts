@@ -13,6 +13,7 @@ import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
 import { Grounds, ignoreNotFound, newNames, SNAPSHOTS, STORAGE, type WorldNames } from './grounds.ts'
 import { type DataSource, type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
+import { withLateWatches } from './late-watches.ts'
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
@@ -124,7 +125,7 @@ export class World extends Grounds implements AsyncDisposable {
       connection,
       client,
       history: await EtcdHistory.start(cluster.controlPlane.etcdUrl),
-      mirror: await Mirror.start(client),
+      mirror: await Mirror.start(withLateWatches(client, 'mirror')),
       imageServer,
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),

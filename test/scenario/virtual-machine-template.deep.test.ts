@@ -130,7 +130,7 @@ describe('ignoreOnDeploy', () => {
     const machines = new Machines(world)
     await machines.create('vm', { ignoreOnDeploy: true })
     await machines.untilReady('vm', 'IgnoredOnDeploy')
-    expect(world.getImage('golden')?.status).toMatchObject({ phase: 'Succeeded' })
+    await world.untilSynced('golden')
     expect(machines.children()).toEqual([])
 
     // It refers to the image, but does not use it: the image is deleted, and created again.
@@ -143,6 +143,7 @@ describe('ignoreOnDeploy', () => {
 
     await machines.patch('vm', { ignoreOnDeploy: false })
     await machines.untilReady('vm')
+    await world.until('its children', () => machines.children().length === 3)
     const children = machines.children()
     expect(children).toEqual(['VirtualMachine/vm', 'DataVolume/vm-root', 'Secret/vm-cloudinit'])
     const disk = machines.disk('vm')?.metadata.uid
