@@ -121,6 +121,8 @@ const APART = ['rollout', 'node']
 
 /** No test fails because a machine is slow: what takes so long hangs. */
 const HANGS_AFTER_MS = 30 * 60_000
+/** Of `expect.poll`. Long enough for what a busy machine does last of all; short enough to say what was seen instead. */
+const POLL = { timeout: 5 * 60_000, interval: 50 }
 const DEEP = '*.deep.test.ts'
 
 /** `npm test` runs every `*.test.ts` but `*.deep.test.ts`, which are what `npm run test:deep` runs, with `--mode deep`. */
@@ -136,6 +138,7 @@ export default defineConfig(({ mode }) => {
       exclude: isDeep ? [] : [`**/${DEEP}`],
       testTimeout: HANGS_AFTER_MS,
       hookTimeout: HANGS_AFTER_MS,
+      expect: { poll: POLL },
       // A failure that happens once has to say what was seen.
       chaiConfig: { truncateThreshold: 4_000 },
       // Room for young objects, in MiB: with the default of 16, collecting them took a twelfth of the processor time.

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { plainText, render, VMDiskImage, Workspace } from '@open-terrain/constructs'
 import { isSecret, output, RunError, secret } from '@pulumi/pulumi'
 import { App, Chart } from 'cdk8s'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runMocked, settledValue } from '../test/prepared/infra/mocked-stack.ts'
 import { Rendered, type RenderedArgs } from './rendered.ts'
 
@@ -156,7 +156,7 @@ describe('Rendered', () => {
   ])('fails at once with a kubeconfig %s, and shows nothing of it', async (_, args, message) => {
     await using server = await serving(READY)
     await applied({ objects: [IMAGE], kubeconfig: server.kubeconfig, ...args })
-    await vi.waitFor(() => expect([...new Set(errors)].map(String)).toEqual([expect.stringContaining(message)]))
+    await expect.poll(() => [...new Set(errors)].map(String)).toEqual([expect.stringContaining(message)])
     expect(errors.map(String).join()).not.toContain('hush')
   })
 

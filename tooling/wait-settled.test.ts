@@ -41,7 +41,7 @@ function wait(looks: readonly Look[], env: Readonly<Record<string, string>> = {}
     writeFileSync(join(folder, `look-${at + 1}`), `${stand}\n${phase}: ${revision}\n{"revision":"${revision}"}`)
   }
   const path = `${folder}${delimiter}${process.env['PATH']}`
-  const options = { env: { ...process.env, TIMEOUT: '3s', ...env, PATH: path }, encoding: 'utf8' } as const
+  const options = { env: { ...process.env, TIMEOUT: '60s', ...env, PATH: path }, encoding: 'utf8' } as const
   const { status, stdout } = spawnSync(SCRIPT, ['-n', 'farm', 'vmdi/golden'], options)
   return [status, stdout.trim()]
 }

@@ -30,7 +30,7 @@ conform('The default class of the cluster', {
           number += 1
           expect(await classOf(subject, `claim-${number}`)).toBe(name)
         },
-        { timeout: 30_000, interval: 50 },
+        { timeout: 300_000, interval: 50 },
       )
       expect(await classOf(subject, 'another', { storageClassName: 'other' })).toBe('other')
       expect(await classOf(subject, 'none', { storageClassName: '' })).toBe('')

@@ -30,7 +30,7 @@ async function until<T>(probe: () => Promise<T | undefined | false>): Promise<T>
       if (found === undefined || found === false) throw new Error('not yet')
       return found
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 300_000, interval: 20 },
   )
 }
 
@@ -66,7 +66,7 @@ async function untilStatus(subject: Subject, lines: readonly string[]): Promise<
       expect(found === undefined ? [] : told(found)).toEqual(lines)
       return found as Full
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 300_000, interval: 20 },
   )
 }
 

@@ -19,7 +19,7 @@ import {
 /** The response to a path that is not served: a plain 404 without a Status. */
 const NOT_SERVED: Refusal = { reason: 'NotFound', status: 404, serverReason: '', causes: [] }
 /** An open watch of a removed kind may continue until its own end. */
-const WATCH_SECONDS = 10
+const WATCH_SECONDS = 20
 
 /** A server on which a kind can be installed and uninstalled. */
 interface Growing extends Server {

@@ -21,7 +21,7 @@ async function verdict(subject: Subject, name: string, spec: object, expected: s
       )
       expect(said).toBe(expected)
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 300_000, interval: 20 },
   )
 }
 
@@ -38,9 +38,9 @@ conform('ServiceAccounts', {
   'are there for each namespace, also after somebody deleted one': async (subject) => {
     const { client, namespace } = subject
     const key = { namespace, name: 'default' }
-    const first = await vi.waitFor(async () => await client.get<Full>(SERVICE_ACCOUNT, key), { timeout: 30_000 })
+    const first = await vi.waitFor(async () => await client.get<Full>(SERVICE_ACCOUNT, key), { timeout: 300_000 })
     await client.delete(SERVICE_ACCOUNT, key)
-    const next = await vi.waitFor(async () => await client.get<Full>(SERVICE_ACCOUNT, key), { timeout: 30_000 })
+    const next = await vi.waitFor(async () => await client.get<Full>(SERVICE_ACCOUNT, key), { timeout: 300_000 })
     expect(next.metadata.uid).not.toBe(first.metadata.uid)
   },
   'have to exist before their pods': async (subject) => {

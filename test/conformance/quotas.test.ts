@@ -25,7 +25,7 @@ function untilUsed(subject: Subject, quota: KubeObject, used: Readonly<Record<st
 
 /** Retries a creation: admission reads quotas from its own cache, which sees free room a moment later than others do. */
 function createSoon(...args: Parameters<typeof create>): Promise<KubeObject> {
-  return vi.waitFor(async () => await create(...args), { timeout: 30_000, interval: 20 })
+  return vi.waitFor(async () => await create(...args), { timeout: 300_000, interval: 20 })
 }
 
 /** Returns the message of admission for an object that exceeds the quota, once admission knows the quota. */
@@ -38,7 +38,7 @@ async function refusedFor(type: ResourceType, subject: Subject, name: string): P
       expect(message).not.toContain('status unknown')
       return message
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 300_000, interval: 20 },
   )
 }
 

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readLines } from '../../operator/kube/watch-lines.ts'
+import { late, lateness } from './late-watches.ts'
 import { HANGS_AFTER_MS } from './mirror.ts'
 import { responseTo } from './response.ts'
 
@@ -54,6 +55,7 @@ export class EtcdWatch implements AsyncDisposable {
   readonly #waiting = new Set<Waiting>()
   #upTo: number
   #failure: unknown
+  readonly #lateMs = lateness('history')
 
   /**
    * @param prefix with a slash at its end
@@ -105,7 +107,7 @@ export class EtcdWatch implements AsyncDisposable {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       try {
-        for await (const line of readLines(await this.#connect(signal))) {
+        for await (const line of late(readLines(await this.#connect(signal)), this.#lateMs)) {
           const answer = JSON.parse(line) as WatchAnswer
           if (answer.error !== undefined) break
           yield answer

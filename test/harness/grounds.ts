@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { POLICY_NAME, POLICY_STATUS_NAME } from '@open-terrain/constructs/operator'
-import { expect, vi } from 'vitest'
+import { expect } from 'vitest'
 import { isApiError } from '../../operator/kube/api-error.ts'
 import type { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { apiVersionOf, type KubeObject, type ResourceType } from '../../operator/kube/kube-object.ts'
@@ -77,10 +77,7 @@ export class Grounds {
       return said?.values?.split('\n')
     }
     const wanted = Object.entries(data).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
-    await vi.waitFor(async () => expect(await inForce()).toEqual(expect.arrayContaining(wanted)), {
-      timeout: 60_000,
-      interval: 50,
-    })
+    await expect.poll(inForce).toEqual(expect.arrayContaining(wanted))
   }
 
   async createNamespace(name: string): Promise<void> {

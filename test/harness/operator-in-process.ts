@@ -6,9 +6,10 @@ import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { ServerClock } from '../../operator/kube/server-clock.ts'
 import { OperatorReplica } from '../../operator/operator.ts'
 import type { Logger } from '../../operator/runtime/log.ts'
+import { withLateWatches } from './late-watches.ts'
 
-/** Short enough for a test, long enough for two busy cores. */
-export const LEASE = { durationMs: 5_000, renewDeadlineMs: 4_000, retryPeriodMs: 300 }
+/** Nobody waits for its end, as each operator releases it. A process that has much to do beside the operator must not lose it. */
+const LEASE = { durationMs: 20_000, renewDeadlineMs: 15_000, retryPeriodMs: 300 }
 
 /** The whole operator in this process, as `main.ts` assembles it. */
 export class OperatorInProcess {
@@ -29,7 +30,10 @@ export class OperatorInProcess {
     }
     const { now: serverNow, note: onDate } = new ServerClock(systemClock)
     this.operator = new OperatorReplica({
-      client: new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest, onDate }),
+      client: withLateWatches(
+        new HttpKubeClient({ connection, watchConnection, userAgent: 'operator', onRequest, onDate }),
+        'operator',
+      ),
       leaseClient: new HttpKubeClient({ connection: leaseConnection, userAgent: 'operator/lease' }),
       serverNow,
       clock: systemClock,

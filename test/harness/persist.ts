@@ -1,7 +1,8 @@
 import { sleep, systemClock } from '../../operator/base/clock.ts'
 import { type ApiErrorReason, isApiError } from '../../operator/kube/api-error.ts'
 
-const TRIES = 200
+/** A minute and more: two busy cores need seconds to compile admission policies. */
+const TRIES = 1_200
 const PAUSE_MS = 50
 
 /** Repeats a request while the API server refuses it for one of these reasons. For requests where no watch shows when they succeed. */

@@ -9,7 +9,7 @@ import {
 } from '../../sandbox/simulators/index.ts'
 import type { Gate } from './gate.ts'
 
-/** Starts the simulators of a sandbox, with shorter times. */
+/** Starts the simulators of a sandbox, with shorter times. Not the wait before a restart: in it, an operator on a busy machine stops a failed importer. */
 export function simulatorsFor(
   client: KubeClient,
   imageServer: ImageServer,
@@ -21,6 +21,6 @@ export function simulatorsFor(
     clock: systemClock,
     random: Math.random,
     transfer: gate.through(httpTransfer(imageServer)),
-    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, restartBaseMs: 2_000, snapshotMs: 50, ...pace },
+    options: { progressMs: 200, scratchMs: 200, primeLingerMs: 50, snapshotMs: 50, ...pace },
   })
 }

@@ -13,7 +13,7 @@ interface Settled {
 export async function waitSettled(
   { namespace, cluster }: World,
   target: string,
-  { timeout = '60s', request = '', within = namespace } = {},
+  { timeout = '300s', request = '', within = namespace } = {},
 ): Promise<Settled> {
   const KUBECONFIG = cluster.controlPlane.kubeconfigPath
   const env = { ...process.env, KUBECONFIG, TIMEOUT: timeout, REQUEST: request }

@@ -4,7 +4,7 @@ import { Connection } from '../../operator/kube/connection.ts'
 import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import type { RequestReport } from '../../operator/kube/kube-client.ts'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { CONFIG_MAP, EVENT, LEASE, NAMESPACE, SECRET } from '../../operator/kube/resource-types.ts'
+import { CONFIG_MAP, DATA_SOURCE, EVENT, LEASE, NAMESPACE, SECRET } from '../../operator/kube/resource-types.ts'
 import type { Cluster } from '../../sandbox/control-plane/cluster.ts'
 import { ImageServer } from '../../sandbox/image-server/image-server.ts'
 import type { SimulatorOptions, Simulators } from '../../sandbox/simulators/index.ts'
@@ -12,7 +12,8 @@ import { describeWorld } from './describe-world.ts'
 import { EtcdHistory } from './etcd-history.ts'
 import { Gate } from './gate.ts'
 import { Grounds, ignoreNotFound, newNames, SNAPSHOTS, STORAGE, type WorldNames } from './grounds.ts'
-import { type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
+import { type DataSource, type DataVolume, IMAGE, type Image, isFinished, isSynced, reasonOf } from './kinds.ts'
+import { withLateWatches } from './late-watches.ts'
 import { checkLedger, checkOrder, type OrderOptions } from './ledger-check.ts'
 import { LogBook } from './log.ts'
 import { Mirror } from './mirror.ts'
@@ -124,7 +125,7 @@ export class World extends Grounds implements AsyncDisposable {
       connection,
       client,
       history: await EtcdHistory.start(cluster.controlPlane.etcdUrl),
-      mirror: await Mirror.start(client),
+      mirror: await Mirror.start(withLateWatches(client, 'mirror')),
       imageServer,
       gate,
       simulators: await simulatorsFor(client, imageServer, gate, options.pace),
@@ -230,6 +231,11 @@ export class World extends Grounds implements AsyncDisposable {
     return this.simulators.cdi.observed.image(url).attempts
   }
 
+  /** What the DataSource of an image names, live: it is written before the image says so, and seen by another watch. */
+  async sourceOf(name: string): Promise<DataSource['spec']['source']> {
+    return (await this.client.get<DataSource>(DATA_SOURCE, { namespace: this.namespace, name })).spec.source
+  }
+
   get ledger(): { limit: number; holders: readonly { uid: string; name: string; attempt: number }[] } | undefined {
     const data = this.mirror.configMaps.get(`${this.operatorNamespace}/sync-operator-slots`)?.data
     if (data === undefined) return undefined
@@ -249,6 +255,13 @@ export class World extends Grounds implements AsyncDisposable {
   }
 
   // Waiting
+
+  /** Waits for an Event about an image or the policy: Events are written a moment after the status. */
+  async untilEvent(name: string, event: { readonly type?: string; readonly reason: string }): Promise<void> {
+    const is = (one: { type: string; reason: string }) =>
+      one.reason === event.reason && one.type === (event.type ?? one.type)
+    await this.until(`Event ${event.reason} about ${name}`, () => this.eventsOf(name).some(is))
+  }
 
   until<T>(what: string, probe: () => T | undefined | false): Promise<T> {
     return this.mirror.until(what, probe, () => this.describe())
@@ -299,6 +312,17 @@ export class World extends Grounds implements AsyncDisposable {
       if (renewed !== undefined) seen.add(renewed)
       return seen.size > times || undefined
     })
+  }
+
+  /** Resolves when the operator of this process has sent no write for three renewals of its Lease. What it says of a state, it may say a moment later. */
+  async untilQuiet(): Promise<void> {
+    for (let times = 0; times < 100; times += 1) {
+      const before = this.operator?.writes.length
+      await this.untilRenewed(3)
+      if (this.operator?.writes.length === before) return
+    }
+    const last = this.operator?.writes.slice(-5).map(({ verb, resource }) => `${verb} ${resource}`)
+    throw new Error(`the operator does not stop writing, at last ${last}`)
   }
 
   describe(): string {

@@ -32,7 +32,7 @@ describe('the container clusters of the labs of the examples', () => {
     expect(withContainers.length).toBeGreaterThan(10)
     const runs = async (spec: WorkspaceSpecInput): Promise<void> => {
       const lab = await Lab.create(stage, spec)
-      await expect.poll(() => find(client, NAMESPACE, { name: lab.name }), { timeout: 60_000 }).toBeDefined()
+      await expect.poll(() => find(client, NAMESPACE, { name: lab.name })).toBeDefined()
       await createNamed(client, lab.name, spec)
       await lab.untilReady()
       for (const one of spec.containerClusters ?? []) await isAsDeclared(inside, lab, one)

@@ -51,7 +51,7 @@ export class InsideNodes {
       expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('_LIBCONTAINER_')
       return pid
     }
-    const pid = await vi.waitFor(findOwn, { timeout: 30_000 })
+    const pid = await vi.waitFor(findOwn, { timeout: 300_000 })
     return await readFile(`/proc/${pid}/root${path}`, 'utf8')
   }
 

@@ -47,7 +47,7 @@ describe('a lab and its nodes', () => {
       await cluster().client.create(NODE, { apiVersion: 'v1', kind: 'Node', metadata: { name } }).catch(ignoreExisting)
       await node.startAgain()
       await change(name, { taints: null })
-      await expect.poll(() => isReady(name), { timeout: 120_000 }).toBe('True')
+      await expect.poll(() => isReady(name)).toBe('True')
     }
     const once = async () => {
       back ??= startAgain()

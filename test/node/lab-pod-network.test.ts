@@ -12,8 +12,6 @@ import { useRealCluster } from './shared-cluster.ts'
 /** Every member listens on it, and no spec has it. */
 const UNDECLARED = 81
 const DNS = { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } } as const
-/** Nodes take some seconds to hear of policies and of Services, more on a machine with much to do. */
-const HEARD_MS = 120_000
 
 interface PodEnd {
   readonly place: Place
@@ -117,9 +115,10 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
       const { items } = await client.list(NETWORK_POLICY, { namespace: name })
       for (const { metadata } of items) await client.delete(NETWORK_POLICY, metadata)
     }
-    await expect.poll(closed, { timeout: HEARD_MS }).toEqual([])
+    // Nodes take some seconds to hear of policies and of Services, more on a machine with much to do.
+    await expect.poll(closed).toEqual([])
     stage.startOperator()
-    await expect.poll(closed, { timeout: HEARD_MS }).toEqual(denied)
+    await expect.poll(closed).toEqual(denied)
     await Promise.all([lab.remove(), other.remove()])
   })
 })
@@ -145,6 +144,6 @@ async function createPod(
   await client.create(POD, { apiVersion: 'v1', kind: 'Pod', metadata, spec } as KubeObject)
   onTestFinished(async () => void (await client.delete(POD, metadata)))
   const phase = async () => (await client.get<LabPod>(POD, metadata)).status?.phase
-  await expect.poll(phase, { timeout: HEARD_MS }).toBe('Running')
+  await expect.poll(phase).toBe('Running')
   return await client.get<LabPod>(POD, metadata)
 }

@@ -121,12 +121,13 @@ describe('a lab on nodes that run its containers', () => {
     expect(await inside.fileOf(inner, '/run/key')).toBe('not for everybody')
     const variables = (await inside.fileOf(inner, '/proc/1/environ')).split('\0')
     expect(variables).toEqual(expect.arrayContaining(['KEY=not for everybody', `LAB=${lab.name}`]))
-    expect(await place.ask('10.77.0.20', 80)).toBe('door')
-    expect(await place.ask('10.78.0.30', 80)).toBe('inner')
-    expect(await place.ask('10.81.0.30', 80)).toBe('inner')
+    // A container that runs may not answer yet, and kube-proxy hears of a Service in its own time.
+    await expect.poll(() => place.ask('10.77.0.20', 80)).toBe('door')
+    await expect.poll(() => place.ask('10.78.0.30', 80)).toBe('inner')
+    await expect.poll(() => place.ask('10.81.0.30', 80)).toBe('inner')
     // An interface without an address gets one from whoever is in the pod.
     await place.exec(['ip', 'address', 'add', '10.79.0.10/24', 'dev', 'net3'])
-    expect(await place.ask('10.79.0.30', 80)).toBe('inner')
+    await expect.poll(() => place.ask('10.79.0.30', 80)).toBe('inner')
     expect(await (await inside.placeOf(inner)).exec(['ip', '-6', 'address', 'show', 'net2'])).toContain(
       'fd00:79::30/64',
     )
@@ -138,10 +139,11 @@ describe('a lab on nodes that run its containers', () => {
       name: 'page',
     })
     // The default route of the router is that of its node.
-    expect(await (await inside.placeOf(router)).ask(page.spec.clusterIP, 8000)).toBe('door')
+    const gateway = await inside.placeOf(router)
+    await expect.poll(() => gateway.ask(page.spec.clusterIP, 8000)).toBe('door')
 
     const { address } = inside.nodeOf(door.spec.nodeName ?? '')
-    expect(await inside.outside.ask(address, 8081)).toBe('door')
+    await expect.poll(() => inside.outside.ask(address, 8081)).toBe('door')
     expect(await lab.untilReason('door', 'DefaultRouteLeftOut')).toMatch(/no default route/)
     await lab.remove()
   })
@@ -176,8 +178,8 @@ describe('a lab on nodes that run its containers', () => {
     if (!(router && first && second)) throw new Error('a pod is missing')
     // As whoever is a router has it.
     await router.run('sysctl -qw net.ipv4.ip_forward=1')
-    expect(await first.ask('10.78.0.10', 80)).toBe('second')
-    expect(await second.ask('10.77.0.10', 80)).toBe('first')
+    await expect.poll(() => first.ask('10.78.0.10', 80)).toBe('second')
+    await expect.poll(() => second.ask('10.77.0.10', 80)).toBe('first')
     const way = JSON.parse(await first.exec(['ip', '-6', '-json', 'route', 'get', 'fd00:78::10'])) as Route[]
     expect(way.map(({ dev, gateway }) => [dev, gateway])).toEqual([['net1', 'fd00:77::1']])
     expect(await router.exec(['ip', 'route', 'show', '10.78.0.0/24'])).not.toContain('via')
@@ -240,15 +242,15 @@ describe('a lab on nodes that run its containers', () => {
       await scene.mallory.run('ip neigh flush nud permanent dev net1')
       return found
     }
-    expect(await outcome()).toEqual(Object.fromEntries(ATTACKS.map(([what, open]) => [what, open])))
+    await expect.poll(outcome).toEqual(Object.fromEntries(ATTACKS.map(([what, open]) => [what, open])))
     // kube-proxy hears of the Service in its own time.
-    await expect.poll(() => scene.mallory.ask(SERVICE, 80), { timeout: 60_000 }).not.toBe('member')
+    await expect.poll(() => scene.mallory.ask(SERVICE, 80)).not.toBe('member')
 
     await installLabIsolation(cluster())
     await lab.untilCondition('NetworksIsolated', 'True')
     expect(await outcome()).toEqual(Object.fromEntries(ATTACKS.map(([what]) => [what, 'nothing'])))
     expect(await scene.mallory.resolve(scene.nodeAddress, 'net1')).toBe('nothing')
-    expect(await scene.mallory.ask(SERVICE, 80)).toBe('member')
+    await expect.poll(() => scene.mallory.ask(SERVICE, 80)).toBe('member')
     await scene.known('10.97.0.7')
     expect(await scene.mallory.ask('10.97.0.7', 80)).toBe('nothing')
     await scene.remove()

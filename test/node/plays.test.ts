@@ -97,7 +97,7 @@ describe('the roles of a machine, which the operator has played', () => {
       /^deploy of router failed: task "checks : Check" failed on router: uplink is not so: /,
     )
     expect(plays()).toEqual(['build Succeeded', 'deploy Failed'])
-    expect(await first.ask('10.74.0.10', 80)).toBe('second')
+    await expect.poll(() => first.ask('10.74.0.10', 80)).toBe('second')
 
     await router.run('ip link add uplink type bridge')
     const annotations = { [ANNOTATIONS.playRequestedAt]: 'now' }

@@ -33,7 +33,7 @@ describe.skipIf(process.env['NODE_KUBECONFIG'] !== undefined)('a cluster made he
     expect(tracesOf(directory).length).toBeGreaterThan(10)
     child.kill(signal)
     await once(child, 'exit')
-    await expect.poll(() => tracesOf(directory), { interval: 100, timeout: 60_000 }).toEqual([])
+    await expect.poll(() => tracesOf(directory)).toEqual([])
     const names = (text: string) => text.split('\n').map((line) => line.split(':')[0])
     // A link of another cluster that starts meanwhile may be here for a moment.
     await expect.poll(() => names(textOf('/proc/net/dev'))).toEqual(names(links))

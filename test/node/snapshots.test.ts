@@ -44,7 +44,7 @@ describe('the artifact of an image, by the sidecars of CSI', () => {
     await stage.finish()
     // What another test left may go meanwhile.
     const own = async () => (await volumesAndContents(cluster())).filter((name) => !others.includes(name))
-    await expect.poll(own, { timeout: 60_000 }).toEqual([])
+    await expect.poll(own).toEqual([])
   })
 })
 

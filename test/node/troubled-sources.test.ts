@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
+import { importersOf } from './importers.ts'
 import { NodeStage, type Source } from './node-stage.ts'
 import type { RealCluster } from './real-cluster.ts'
 import { useRealCluster } from './shared-cluster.ts'
@@ -54,6 +55,8 @@ describe('a source in trouble, as the importer of CDI sees it', () => {
       const { attempts = [] } = stage.imageOf(name)?.status ?? {}
       seen.push({ name, reason, attempts: attempts.map(({ reason, message }) => ({ reason, message })) })
     }
+    // Until its pod is gone, the kubelet may start an importer again.
+    await stage.until('no importer is left', () => importersOf(stage).length === 0)
     const before = (await cluster().requests()).length
     expect(seen).toEqual(
       Object.entries(troubles).map(([name, [, reason, cause, message]]) => {

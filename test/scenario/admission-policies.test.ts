@@ -401,7 +401,7 @@ describe('a password that everybody reads', () => {
     const open = machine('open', { vmDiskImageRef: { name: 'a' }, users: users('a', 'b') })
     // A rule takes effect a moment after it is written.
     const told = expect.stringContaining('plain_text_passwd of user \\"a\\" and of 1 more')
-    await expect.poll(() => write(open), { timeout: 30_000 }).toMatchObject({ status: 201, warnings: told })
+    await expect.poll(() => write(open)).toMatchObject({ status: 201, warnings: told })
     const lab = await write(workspace('open', [{ name: 'a', users: users('c', 'd') }, shared]))
     expect([lab.status, lab.warnings]).toEqual([201, expect.stringContaining('of user \\"c\\" of vm \\"a\\": use')])
     expect((await write(workspace('closed', [shared]))).warnings).toBe('')

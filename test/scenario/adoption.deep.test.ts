@@ -104,11 +104,11 @@ describe('adoption', () => {
     await world.createImage('kali', { snapshotClass: undefined }, adopt('kali'))
     const refused = await world.untilReason('kali', 'AdoptionUnchecked')
     expect(refused.status?.message).toContain(`ValidatingAdmissionPolicy ${ADOPTION_RULE} is not there`)
-    await installRule(world)
     await world.deleteImage('kali')
     await world.untilGone('kali')
 
     const before = await uidsOf(world, 'kali')
+    await installRule(world)
     await world.createImage('kali', { snapshotClass: undefined }, adopt('kali'))
     // It is about as old as the rule, so that nobody can say which was first.
     const unsure = await world.untilReason('kali', 'AdoptionUnchecked')
@@ -117,7 +117,7 @@ describe('adoption', () => {
     const image = await world.untilSynced('kali')
     expect(image.status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim', name: 'kali' })
     expect(conditionOf(image, 'Adopted')).toMatchObject({ status: 'True', reason: 'SourceMatches' })
-    expect(world.mirror.dataSources.get(`${world.namespace}/kali`)?.spec.source).toEqual({
+    expect(await world.sourceOf('kali')).toEqual({
       pvc: { namespace: world.namespace, name: 'kali' },
     })
     expect([world.downloads('kali'), image.status?.attempts]).toEqual([1, undefined])

@@ -88,7 +88,7 @@ describe('the common tasks of docs/operations.md', () => {
     const release = world.gate.hold(world.urlOf('one'))
     await run(world, 'refresh an image', 'one')
     await world.untilDownloading('one', 2)
-    expect(world.getImage('one')?.status?.revision).not.toBe(status?.revision)
+    await world.untilImage('one', 'another revision', (image) => image.status?.revision !== status?.revision)
     await run(world, 'stop a download, hold an image back', 'one')
     await world.untilReason('one', 'Suspended')
     release()

@@ -2,7 +2,7 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import { useCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { conditionOf } from '../harness/kinds.ts'
+import { conditionOf, IMAGE } from '../harness/kinds.ts'
 import { World } from '../harness/world.ts'
 
 const cluster = useCluster()
@@ -82,7 +82,8 @@ describe('a DataSync', () => {
     await dataSyncs.create('lab', ['attacker'], { version: '1.0.0' })
     await dataSyncs.create('lab-next', ['attacker', 'victim'], { version: '1.1.0' })
     await dataSyncs.untilSynced('lab', 'lab-next')
-    expect([...world.mirror.images.values()].map(({ metadata: { name } }) => name).toSorted()).toEqual([
+    const { items } = await world.client.list(IMAGE, { namespace: world.namespace })
+    expect(items.map(({ metadata: { name } }) => name).toSorted()).toEqual([
       '035-1.0.0-attacker',
       '035-1.1.0-attacker',
       '035-1.1.0-victim',
@@ -90,7 +91,7 @@ describe('a DataSync', () => {
     await dataSyncs.patch('lab-next', { spec: { vms: [dataSyncs.vm('attacker'), dataSyncs.vm('router')] } })
     await world.untilGone('035-1.1.0-victim')
     await world.untilSynced('035-1.1.0-router')
-    const before = world.getImage('035-1.0.0-attacker')?.status?.artifact?.revision
+    const before = (await world.untilSynced('035-1.0.0-attacker')).status?.artifact?.revision
     await dataSyncs.patch('lab', { metadata: { annotations: { [ANNOTATIONS.syncRequestedAt]: 'now' } } })
     await world.untilImage(
       '035-1.0.0-attacker',
@@ -112,7 +113,7 @@ describe('a DataSync', () => {
     expect(dataSyncs.referencesOf('035-attacker')).toEqual([])
     await world.deleteImage('035-attacker')
     await dataSyncs.untilSynced('lab')
-    expect(world.getImage('035-attacker')?.metadata.uid).not.toBe(mine.metadata.uid)
+    await world.untilImage('035-attacker', 'another image', ({ metadata }) => metadata.uid !== mine.metadata.uid)
     await dataSyncs.delete('lab')
     await world.finish()
   })

@@ -27,7 +27,10 @@ describe('a child that somebody takes the owner off', () => {
     expect(world.getImage('drifting')?.status?.message).toContain(
       `VolumeSnapshot ${nameOf(image)} exists and belongs to somebody else`,
     )
-    const kept = world.mirror.snapshots.get(key(world, image))
+    const kept = await world.until('the snapshot without an owner', () => {
+      const snapshot = world.mirror.snapshots.get(key(world, image))
+      return snapshot?.metadata.ownerReferences === undefined && snapshot
+    })
     await world.annotate('drifting', { [ANNOTATIONS.syncRequestedAt]: '1' })
     await world.untilSynced('drifting')
     expect(nameOf(world.getImage('drifting') as Image)).not.toBe(nameOf(image))
@@ -41,7 +44,7 @@ describe('a child that somebody deletes', () => {
   it('the snapshot: is taken again from the volume, without a download', async () => {
     await using world = await World.start(cluster())
     const image = await world.syncImage('drifting')
-    const before = world.mirror.snapshots.get(key(world, image))?.metadata.uid
+    const before = await world.until('the snapshot', () => world.mirror.snapshots.get(key(world, image))?.metadata.uid)
     await remove(world, VOLUME_SNAPSHOT, nameOf(image))
     await world.until('another snapshot', () => {
       const snapshot = world.mirror.snapshots.get(key(world, image))
@@ -55,12 +58,10 @@ describe('a child that somebody deletes', () => {
   it('the DataSource: is made again', async () => {
     await using world = await World.start(cluster())
     await world.syncImage('drifting')
-    const before = world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
+    const uid = () => world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
+    const before = await world.until('the DataSource', uid)
     await remove(world, DATA_SOURCE, 'drifting')
-    await world.until('another DataSource', () => {
-      const uid = world.mirror.dataSources.get(`${world.namespace}/drifting`)?.metadata.uid
-      return uid !== undefined && uid !== before
-    })
+    await world.until('another DataSource', () => uid() !== undefined && uid() !== before)
     await world.finish()
   })
 
@@ -142,7 +143,7 @@ describe('a child that somebody deletes', () => {
       (one) => conditionOf(one, 'Ready')?.status === 'False',
     )
     expect(lost.status?.artifact).toBeUndefined()
-    await world.untilRenewed(2)
+    await world.untilQuiet()
     const writes = world.operator?.writes.length ?? 0
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writes), 'writes while the claim is held').toEqual([])
@@ -156,8 +157,9 @@ describe('a child that somebody deletes', () => {
 
   it('only the label of the claim that is the artifact: it serves on, and nothing is written', async () => {
     await using world = await World.start(cluster())
-    const image = await world.syncImage('drifting', { snapshotClass: undefined })
-    await world.untilRenewed(2)
+    await world.syncImage('drifting', { snapshotClass: undefined })
+    await world.untilQuiet()
+    const image = await world.untilSynced('drifting')
     const writes = world.operator?.writes.length ?? 0
     const claim = { namespace: world.namespace, name: nameOf(image) }
     await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { labels: { [LABELS.imageUid]: null } } })
@@ -192,7 +194,7 @@ describe('what is not kept', () => {
       [...world.mirror.claims.values()].every(({ metadata }) => metadata.namespace !== world.namespace),
     )
     expect(world.getImage('drifting')?.status?.artifact).toEqual(image.status?.artifact)
-    expect(world.mirror.snapshots.get(key(world, image))?.status?.readyToUse).toBe(true)
+    await world.until('the snapshot serves', () => world.mirror.snapshots.get(key(world, image))?.status?.readyToUse)
     await world.untilRenewed(2)
     expect(world.downloads('drifting')).toBe(1)
     await world.finish()

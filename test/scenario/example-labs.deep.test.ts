@@ -38,7 +38,7 @@ it('the labs of the examples become Ready as they are, with the Secrets that the
     expect([lab.kind, lab.metadata.name]).toEqual([WORKSPACE.kind, file])
     const { metadata } = await workspaces.create(workspaces.name(file), lab.spec as never)
     const { name } = metadata
-    await expect.poll(() => find(world.client, NAMESPACE, { name }), { timeout: 60_000 }).toBeDefined()
+    await expect.poll(() => find(world.client, NAMESPACE, { name })).toBeDefined()
     await createNamed(world.client, name, lab.spec)
     const { status } = await workspaces.untilReady(name)
     expect([file, status?.reason]).toEqual([file, 'Ready'])

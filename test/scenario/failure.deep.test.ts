@@ -14,10 +14,16 @@ describe('an image that fails', () => {
     { reason: 'Stalled', key: 'stallTimeout' },
     { reason: 'AttemptTimeout', key: 'attemptTimeout' },
   ])('is stopped and retried: $reason', async ({ reason, key }) => {
-    await using world = await World.start(cluster(), { policy: { ...QUICK, [key]: '2s' } })
+    await using world = await World.start(cluster(), { policy: QUICK })
     const stalled = { path: `/${world.namespace}/silent.qcow2`, fault: { stallAfterBytes: 32 * 1024 }, times: 1 }
     world.imageServer.set(stalled)
-    const { status } = await world.syncImage('silent')
+    await world.createImage('silent')
+    await world.untilDownloading('silent')
+    await world.setPolicy({ ...QUICK, [key]: '2s' })
+    await world.untilImage('silent', 'its attempt is recorded', ({ status }) => status?.attempts?.length === 1)
+    // On a busy machine a download that goes well may take as long.
+    await world.changePolicy({ ...QUICK, [key]: '5m' })
+    const { status } = await world.untilSynced('silent')
     expect(status?.attempts).toMatchObject([{ outcome: 'Failed', reason }, { outcome: 'Succeeded' }])
     expect(served(world, 'silent')).toMatchObject({ requests: 2, maxOpen: 1 })
     await world.finish()
@@ -52,6 +58,7 @@ describe('an image that fails', () => {
     await world.untilImage('flaky', 'queued again', (image) => reasonOf(image) === 'Queued' && hasFailed(image))
     releaseSecond?.()
     for (const name of ['flaky', 'second', 'third']) await world.untilSynced(name)
+    await world.history.catchUp()
     expect(starts(world)).toEqual(['flaky', 'second', 'third', 'flaky'])
     await world.finish()
   })

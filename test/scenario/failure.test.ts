@@ -64,8 +64,10 @@ describe('an image that fails', () => {
     expect(status?.message).toContain('unexpected EOF')
     expect(served(world, 'broken')).toMatchObject({ requests: 3, bytesSent: 3 * 64 * 1024 })
     expectBackoff(status?.attempts ?? [], 2_000)
-    await world.until('the slot is free', () => !world.holds('broken'))
-    expect(world.childrenOf('broken')).toEqual([])
+    await world.until(
+      'the slot is free and nothing is left',
+      () => !world.holds('broken') && world.childrenOf('broken').length === 0,
+    )
 
     recover()
     await world.annotate('broken', { 'pelotech.ot/retry-requested-at': 'now' })

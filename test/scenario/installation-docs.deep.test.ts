@@ -89,8 +89,8 @@ describe.skipIf(!HAS_KUBECTL)('removing everything by the commands of the docs',
     const { stdout } = await shell(`kubectl get ${FILES.join(' ')} --ignore-not-found -o name`)
     expect(stdout).toBe('')
     const { mirror } = world
-    for (const store of [mirror.images, mirror.machines, mirror.dataSyncs, mirror.workspaces, mirror.kubevirtMachines])
-      expect([...store.values()]).toEqual([])
+    const kinds = [mirror.images, mirror.machines, mirror.dataSyncs, mirror.workspaces, mirror.kubevirtMachines]
+    await world.until('nothing of them is left', () => kinds.every((store) => [...store.values()].length === 0))
     await world.until('the namespaces are gone', () => {
       return ['vmdi-farm', 'sync-operator', 'lab'].every((name) => mirror.namespaces.get(name) === undefined)
     })

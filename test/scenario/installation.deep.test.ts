@@ -105,7 +105,7 @@ describe('the life of an installation', () => {
       await world.until('the namespace of the operator is gone', () => {
         return world.mirror.namespaces.get(world.operatorNamespace) === undefined
       })
-      expect(installation.pods).toEqual([])
+      await world.until('no replica is left', () => installation.pods.length === 0)
       expect(belongings(world)).toEqual(before)
 
       await installation.apply()

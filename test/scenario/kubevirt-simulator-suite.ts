@@ -123,9 +123,11 @@ export function kubevirtSimulatorSuite(crds: 'own' | 'real', cluster: () => Clus
         expect.objectContaining({ uid: machine?.metadata.uid, controller: true, blockOwnerDeletion: true }),
       ])
 
+      await world.until('it runs', () => watched.shown.at(-1) === 'Running')
       const restartAt = watched.shown.length
       await client.delete(VIRTUAL_MACHINE_INSTANCE, { namespace, name: 'vm' })
       await watched.untilReady(first.metadata.uid)
+      await world.until('it runs again', () => watched.shown.slice(restartAt).includes('Running'))
       expect(watched.shown.slice(restartAt)).toEqual(['Stopping', 'Stopped', 'Starting', 'Running'])
 
       for (const type of [POD, VIRTUAL_MACHINE_INSTANCE, KUBEVIRT_VIRTUAL_MACHINE]) await watched.recordDeletions(type)
@@ -133,7 +135,7 @@ export function kubevirtSimulatorSuite(crds: 'own' | 'real', cluster: () => Clus
       await client.delete(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: 'vm' }, options)
       await world.until('the end of the virtual machine', () => watched.gone.length >= 3)
       expect(watched.gone).toEqual(['Pod', 'VirtualMachineInstance', 'VirtualMachine'])
-      expect(watched.shown.at(-1)).toBe('Terminating')
+      await world.until('it was about to end', () => watched.shown.at(-1) === 'Terminating')
       expect(world.mirror.claims.get(`${namespace}/vm-root`)?.metadata.deletionTimestamp).toBeUndefined()
     })
   })

@@ -1,14 +1,14 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseExposition, type Sample, sumOf } from '../bench/exposition.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { Machines } from '../harness/machines.ts'
+import { HANGS_AFTER_MS } from '../harness/mirror.ts'
 import type { OperatorInProcess } from '../harness/operator-in-process.ts'
 import { SyncObserver } from '../harness/sync-observer.ts'
 import { World } from '../harness/world.ts'
 
 const GOOD = Array.from({ length: 24 }, (_, at) => `good-${at}`)
 const BROKEN = ['broken-a', 'broken-b']
-const POLL = { timeout: 30_000, interval: 50 }
 
 async function scrape(operators: readonly OperatorInProcess[]): Promise<Sample[]> {
   const texts = await Promise.all(operators.map(({ operator }) => operator.metrics.render()))
@@ -88,6 +88,11 @@ const counted = ({ started, claims, succeeded, attempts }: SyncObserver) => ({
   attempts,
 })
 
+/** Both move: what is seen outside comes by several watches. */
+async function untilSame(said: () => Promise<object>, wanted: () => object): Promise<void> {
+  await vi.waitFor(async () => expect(await said()).toEqual(wanted()), { timeout: HANGS_AFTER_MS, interval: 50 })
+}
+
 describe('what the metrics say', () => {
   const cluster = useCluster()
   let world: World
@@ -129,18 +134,30 @@ describe('what the metrics say', () => {
     observer.act()
     for (const name of [...GOOD.slice(0, 12), ...BROKEN, 'missing', ...GOOD.slice(12)]) await world.createImage(name)
     await atRest(3, 24)
-    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+    await untilSame(
+      () => gauges(first),
+      () => seen(world),
+    )
 
     await world.deleteImage('good-23')
     await world.untilGone('good-23')
     await atRest(3, 23)
-    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
+    await untilSame(
+      () => gauges(first),
+      () => seen(world),
+    )
 
     observer.act()
     await world.setPolicy({ concurrency: '5', retryLimit: '1', retryBackoffDuration: '1s' })
     await atRest(5, 21)
-    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
-    await expect.poll(() => counters([first]), POLL).toEqual(counted(observer))
+    await untilSame(
+      () => gauges(first),
+      () => seen(world),
+    )
+    await untilSame(
+      () => counters([first]),
+      () => counted(observer),
+    )
   })
 
   it('is what an outside observer counts: of successes, and of failures with retries', async () => {
@@ -150,8 +167,14 @@ describe('what the metrics say', () => {
     }
     for (const name of [...BROKEN, 'missing']) await world.untilPhase(name, 'Failed')
     await atRest(0, 0)
-    await expect.poll(() => gauges(first), POLL).toEqual(seen(world))
-    await expect.poll(() => counters([first]), POLL).toEqual(counted(observer))
+    await untilSame(
+      () => gauges(first),
+      () => seen(world),
+    )
+    await untilSame(
+      () => counters([first]),
+      () => counted(observer),
+    )
     // Both are what was requested.
     expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
     expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])
@@ -167,14 +190,14 @@ describe('what the metrics say', () => {
     })
     await machines.untilReason('vm', 'MissingPasswordSecret')
     const waits = { ...none, phases: { ...none.phases, Provisioning: 1 }, waiting: { MissingPasswordSecret: 1 } }
-    await expect.poll(() => machineGauges(first), POLL).toEqual(waits)
+    await expect.poll(() => machineGauges(first)).toEqual(waits)
 
     await world.createSecret('login')
     await machines.untilReady('vm')
-    await expect.poll(() => machineGauges(first), POLL).toEqual({ ...none, phases: { ...none.phases, Ready: 1 } })
+    await expect.poll(() => machineGauges(first)).toEqual({ ...none, phases: { ...none.phases, Ready: 1 } })
 
     await machines.delete('vm')
-    await expect.poll(() => machineGauges(first), POLL).toEqual(none)
+    await expect.poll(() => machineGauges(first)).toEqual(none)
   })
 
   it('is what an outside observer counts: of a refresh that one leader begins and the next one ends', async () => {
@@ -184,16 +207,28 @@ describe('what the metrics say', () => {
     await world.untilDownloading('good-0', 2)
     await atRest(1, 0)
     const second = world.startOperator()
-    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
+    await untilSame(
+      () => gauges(first, second),
+      () => seen(world),
+    )
     await first.stop()
     const isLeading = (samples: readonly Sample[]) => sumOf(samples, 'leader_election_master_status') === 1
-    await expect.poll(async () => isLeading(await scrape([second])), POLL).toBe(true)
-    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
+    await expect.poll(async () => isLeading(await scrape([second]))).toBe(true)
+    await untilSame(
+      () => gauges(first, second),
+      () => seen(world),
+    )
     await letThrough('good-0')
     await world.untilSynced('good-0')
     await atRest(0, 0)
-    await expect.poll(() => gauges(first, second), POLL).toEqual(seen(world))
-    await expect.poll(() => counters([first, second]), POLL).toEqual(counted(observer))
+    await untilSame(
+      () => gauges(first, second),
+      () => seen(world),
+    )
+    await untilSame(
+      () => counters([first, second]),
+      () => counted(observer),
+    )
 
     const samples = await scrape([first, second])
     const { waits, durations } = observer

@@ -616,7 +616,7 @@ describe("the operator's ServiceAccount", () => {
     const leases = `apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases`
     const ofRequest = async (path: string) => (await operator.ask('GET', `/${path}`)).flowSchema
     // The API server learns of the rule a moment after it is written.
-    await expect.poll(() => ofRequest(`${leases}/sync-operator`), { timeout: 20_000 }).toBe(metadata.uid)
+    await expect.poll(() => ofRequest(`${leases}/sync-operator`)).toBe(metadata.uid)
     expect(await ofRequest(inTeam(OURS, 'virtualmachines'))).not.toBe(metadata.uid)
   })
 

@@ -46,7 +46,7 @@ describe('with the small CRDs of this project for the systems underneath', () =>
     })
     await machines.untilReady('vm')
     await world.untilImage('golden', 'one reference', ({ status }) => status?.references?.count === 1)
-    await world.untilRenewed(8)
+    await world.untilQuiet()
     const writes = world.operator?.writes.length ?? 0
     await world.untilRenewed(8)
     expect(world.operator?.writes.slice(writes), 'writes once it runs').toEqual([])
@@ -57,7 +57,7 @@ describe('with the small CRDs of this project for the systems underneath', () =>
     )
     expect(machines.children()).toEqual(['VirtualMachine/vm', 'DataVolume/vm-root', 'Secret/vm-cloudinit'])
     await machines.delete('vm')
-    expect(machines.children()).toEqual([])
+    await world.until('no child is left', () => machines.children().length === 0)
     await world.finish()
   })
 

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { CONFIG_MAP, DATA_VOLUME } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
+import { HANGS_AFTER_MS } from '../harness/mirror.ts'
 import { World } from '../harness/world.ts'
 
 const cluster = useCluster()
@@ -12,7 +13,7 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-const PATIENCE = { timeout: 120_000, interval: 100 }
+const PATIENCE = { timeout: HANGS_AFTER_MS, interval: 100 }
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 
 describe('the policy', () => {
@@ -127,7 +128,7 @@ describe('the policy', () => {
   it('has defaults where there is none', async () => {
     await using world = await World.start(cluster())
     await world.syncImage('one')
-    expect(world.ledger?.limit).toBe(4)
+    await world.until('the limit is 4', () => world.ledger?.limit === 4)
     await world.finish()
   })
 
@@ -207,10 +208,11 @@ describe('the ledger', () => {
       const seen = world.history.events.filter(({ kind }) => kind === 'DataVolume')
       return seen.some(({ type, object }) => type === 'DELETED' && object.metadata.name === stray.metadata.name)
     })
+    const told = await world.untilImage('a', 'its attempt is recorded', ({ status }) => status?.attempts?.length === 1)
+    expect(told.status?.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'NotAdmitted' }])
+    expect(told.status?.budget?.downloads).toBe(0)
     await world.untilReason('a', 'Paused')
-    expect(world.getImage('a')?.status?.attempts).toMatchObject([{ outcome: 'Cancelled', reason: 'NotAdmitted' }])
-    expect(world.getImage('a')?.status?.budget?.downloads).toBe(0)
-    expect(world.eventsOf('a')).toContainEqual(expect.objectContaining({ type: 'Warning', reason: 'NotAdmitted' }))
+    await world.untilEvent('a', { type: 'Warning', reason: 'NotAdmitted' })
     world.gate.releaseAll()
     await world.setPolicy({ concurrency: '1' })
     await world.untilSynced('a')

@@ -32,7 +32,6 @@ const PARTS: readonly ResourceType[] = [
 const POLICY = { localVolumeRoot: '/srv/labs', workspaceQuota: 'pods=50' }
 /** More finalizers than the caches keep of an object. */
 const MANY = Array.from({ length: 40 }, (_, at) => `somebody.example.com/keep-${at}`)
-const PATIENCE = { timeout: 120_000, interval: 100 }
 
 /** All objects of a kind that a workspace controls. */
 async function partsOf({ client }: World, workspace: KubeObject, type: ResourceType): Promise<readonly KubeObject[]> {
@@ -99,7 +98,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
       await world.operator?.stop()
       const lost = await loseLabels(world, workspace, types)
       world.startOperator()
-      await expect.poll(() => labelled(world, workspace, types), PATIENCE).toEqual(expect.arrayContaining(lost))
+      await expect.poll(() => labelled(world, workspace, types)).toEqual(expect.arrayContaining(lost))
     }
     await workspaces.untilReady(name)
     // A limit that is no longer set.
@@ -108,13 +107,13 @@ describe('on an API server that begins no watch with what exists, and asks who m
       { namespace: world.operatorNamespace, name: POLICY_NAME },
       { data: { workspaceQuota: null } },
     )
-    await expect.poll(() => partsOf(world, workspace, RESOURCE_QUOTA), PATIENCE).toEqual([])
+    await expect.poll(() => partsOf(world, workspace, RESOURCE_QUOTA)).toEqual([])
     // Ports that nothing serves any more.
     const policies = async () => (await partsOf(world, workspace, NETWORK_POLICY)).map(idOf)
     const before = await policies()
     await workspaces.patch(name, { containerClusters: [], services: [] })
-    await expect.poll(() => partsOf(world, workspace, SERVICE), PATIENCE).toEqual([])
-    await expect.poll(async () => before.length - (await policies()).length, PATIENCE).toBeGreaterThan(0)
+    await expect.poll(() => partsOf(world, workspace, SERVICE)).toEqual([])
+    await expect.poll(async () => before.length - (await policies()).length).toBeGreaterThan(0)
     await workspaces.untilReady(name)
 
     const [vm] = DEPLOYED.vms
@@ -130,7 +129,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await client.delete(WORKSPACE, { name })
     for (const [type, key] of held) {
       expect(own.get(type)).toHaveLength(1)
-      await expect.poll(() => finalizersOf(world, type, key), PATIENCE).toEqual(MANY)
+      await expect.poll(() => finalizersOf(world, type, key)).toEqual(MANY)
       await client.mergePatch(type, key, { metadata: { finalizers: null } })
     }
     await world.until('the workspace is gone', () => workspaces.get(name) === undefined)
@@ -164,9 +163,9 @@ describe('on an API server that begins no watch with what exists, and asks who m
     const { namespace, simulators } = world
     const revive = simulators.kubevirt.script({ namespace, name: 'hung' }, { type: 'neverReady' })
     await machines.create('hung')
-    await expect.poll(() => machines.get('hung')?.status?.kicks?.count, PATIENCE).toBe(1)
+    await expect.poll(() => machines.get('hung')?.status?.kicks?.count).toBe(1)
     revive()
-    await expect.poll(() => machines.get('hung')?.status?.phase, PATIENCE).toBe('Ready')
+    await expect.poll(() => machines.get('hung')?.status?.phase).toBe('Ready')
 
     const cloudInit = async () => {
       const { items } = await world.client.list(SECRET, { namespace, labelSelector: `${LABELS.managedBy}=${MANAGER}` })
@@ -175,7 +174,7 @@ describe('on an API server that begins no watch with what exists, and asks who m
     const before = await cloudInit()
     expect(before).toHaveLength(1)
     await machines.patch('hung', { users: [{ name: 'somebody', lock_passwd: true }] })
-    await expect.poll(cloudInit, PATIENCE).not.toEqual(before)
+    await expect.poll(cloudInit).not.toEqual(before)
     await machines.delete('hung')
     await world.finish()
   })

@@ -22,7 +22,7 @@ describe('an image that changes', () => {
       const meanwhile = await world.untilPhase('preloaded', 'Syncing')
       expect(conditionOf(meanwhile, 'Ready')).toMatchObject({ status: 'True', reason: 'Refreshing' })
       expect(conditionOf(meanwhile, 'UpToDate')?.status).toBe('False')
-      expect(aliasOf(world, 'preloaded')).toBe(before.status?.artifact?.name)
+      expect(await aliasOf(world, 'preloaded')).toBe(before.status?.artifact?.name)
       release()
       const after = await world.untilImage(
         'preloaded',
@@ -30,7 +30,7 @@ describe('an image that changes', () => {
         ({ status }) => status?.phase === 'Succeeded' && status.artifact?.name !== before.status?.artifact?.name,
       )
       expect(conditionOf(after, 'UpToDate')?.status).toBe('True')
-      expect(aliasOf(world, 'preloaded')).toBe(after.status?.artifact?.name)
+      expect(await aliasOf(world, 'preloaded')).toBe(after.status?.artifact?.name)
       // Clones that began before the alias moved still read the old snapshot.
       const old = world.mirror.snapshots.get(`${world.namespace}/${before.status?.artifact?.name}`)
       expect(old?.metadata.deletionTimestamp).toBeUndefined()
@@ -67,7 +67,7 @@ describe('an image that changes', () => {
       ({ status }) => status?.phase === 'Succeeded' && status.artifact?.snapshotClass === 'other',
     )
     expect(after.status?.artifact?.name).not.toBe(before.status?.artifact?.name)
-    expect(aliasOf(world, 'resnapped')).toBe(after.status?.artifact?.name)
+    expect(await aliasOf(world, 'resnapped')).toBe(after.status?.artifact?.name)
     expect(world.downloads('resnapped')).toBe(1)
     await world.finish()
   })
@@ -136,7 +136,7 @@ describe('a suspended image', () => {
       ({ status, metadata }) => status?.observedGeneration === metadata.generation,
     )
     expect(conditionOf(image, 'Ready')?.status).toBe('True')
-    expect(aliasOf(world, 'kept')).toBe(image.status?.artifact?.name)
+    expect(await aliasOf(world, 'kept')).toBe(image.status?.artifact?.name)
     await world.finish()
   })
 })
@@ -145,6 +145,6 @@ function startOf({ status }: { status?: { startedAt?: string | undefined } }): n
   return Date.parse(status?.startedAt ?? '')
 }
 
-function aliasOf(world: World, name: string): string | undefined {
-  return world.mirror.dataSources.get(`${world.namespace}/${name}`)?.spec.source['snapshot']?.name
+async function aliasOf(world: World, name: string): Promise<string | undefined> {
+  return (await world.sourceOf(name))['snapshot']?.name
 }

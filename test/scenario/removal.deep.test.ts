@@ -58,7 +58,7 @@ describe('when its last machine has gone, an image that machines had created', (
       const since = Date.parse((await left).status?.lastReferencedTime ?? '')
       await world.untilGone('golden')
       // The timestamp has whole seconds, rounded down.
-      expect(deletedAt(world, 'golden') + 999).toBeGreaterThanOrEqual(since + 2_000)
+      expect((await deletedAt(world, 'golden')) + 999).toBeGreaterThanOrEqual(since + 2_000)
       await world.finish()
     })
   })
@@ -162,7 +162,8 @@ function isUnreferenced({ status }: Image): boolean {
 }
 
 /** When the API server accepted the deletion of an image, in ms. */
-function deletedAt(world: World, name: string): number {
+async function deletedAt(world: World, name: string): Promise<number> {
+  await world.history.catchUp()
   const isIt = ({ kind, object }: (typeof world.history.events)[number]) =>
     kind === IMAGE.kind && object.metadata.namespace === world.namespace && object.metadata.name === name
   const times = world.history.events.filter(isIt).map(({ object }) => object.metadata.deletionTimestamp)

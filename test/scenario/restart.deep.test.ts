@@ -31,7 +31,10 @@ describe('an operator that dies', () => {
   })
 
   it('stops a download that failed while nobody looked, and counts each restart of its importer', async () => {
-    await using world = await World.start(cluster(), { policy: { ...QUICK, retryLimit: '3' } })
+    await using world = await World.start(cluster(), {
+      policy: { ...QUICK, retryLimit: '3' },
+      pace: { restartBaseMs: 2_000 },
+    })
     const path = `/${world.namespace}/broken.qcow2`
     await heldDownload(world, 'broken')
     await world.operator?.stop()

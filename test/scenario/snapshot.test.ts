@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DATA_SOURCE } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import type { DataSource, Image } from '../harness/kinds.ts'
+import type { Image } from '../harness/kinds.ts'
 import { SNAPSHOTS, World } from '../harness/world.ts'
 
 const cluster = useCluster()
@@ -37,9 +36,7 @@ describe('a snapshot that goes wrong', () => {
       const uid = snapshotOf(world)?.metadata.uid
       return uid !== undefined && uid !== first
     })
-    expect(world.eventsOf('stuck')).toContainEqual(
-      expect.objectContaining({ type: 'Warning', reason: 'SnapshotFailed' }),
-    )
+    await world.untilEvent('stuck', { type: 'Warning', reason: 'SnapshotFailed' })
     recover()
     await world.untilSynced('stuck')
     expect(world.downloads('stuck')).toBe(1)
@@ -52,23 +49,18 @@ describe('a snapshotClass that is added to an image whose claim is the artifact'
     await using world = await World.start(cluster())
     const before = await world.syncImage('plain', { snapshotClass: undefined })
     expect(before.status?.artifact?.kind).toBe('PersistentVolumeClaim')
-    expect(Object.keys(sourceOf(world, 'plain') ?? {})).toEqual(['pvc'])
+    expect(Object.keys(await world.sourceOf('plain'))).toEqual(['pvc'])
 
     await world.patchImage('plain', { spec: { snapshotClass: SNAPSHOTS } })
     const isSnapshot = ({ status }: Image) => status?.artifact?.kind === 'VolumeSnapshot'
     await world.untilImage('plain', 'a snapshot for an artifact', isSnapshot)
     const { status } = await world.untilSynced('plain')
     const name = status?.artifact?.name
-    const live = await world.client.get<DataSource>(DATA_SOURCE, { namespace: world.namespace, name: 'plain' })
-    expect(live.spec.source).toEqual({ snapshot: { namespace: world.namespace, name } })
+    expect(await world.sourceOf('plain')).toEqual({ snapshot: { namespace: world.namespace, name } })
     expect(world.downloads('plain')).toBe(1)
     await world.finish()
   })
 })
-
-function sourceOf(world: World, name: string): DataSource['spec']['source'] | undefined {
-  return world.mirror.dataSources.get(`${world.namespace}/${name}`)?.spec.source
-}
 
 function snapshotOf(world: World) {
   return [...world.mirror.snapshots.values()].find(({ metadata }) => metadata.namespace === world.namespace)

@@ -17,8 +17,9 @@ describe('an image that syncs', () => {
     const { status, ...image } = await world.untilSynced('harrison')
 
     expect(status?.artifact).toMatchObject({ kind: 'VolumeSnapshot', revision: status?.revision })
-    const alias = world.mirror.dataSources.get(`${world.namespace}/harrison`)
-    expect(alias?.spec.source).toEqual({ snapshot: { namespace: world.namespace, name: status?.artifact?.name } })
+    expect(await world.sourceOf('harrison')).toEqual({
+      snapshot: { namespace: world.namespace, name: status?.artifact?.name },
+    })
     const conditions = ['Ready', 'UpToDate', 'Reconciling', 'Stalled', 'Settled', 'Unreferenced'].map((type) => {
       const { status: value, reason } = conditionOf({ status, ...image } as never, type) ?? {}
       return `${type}=${value} ${reason}`
@@ -40,8 +41,7 @@ describe('an image that syncs', () => {
     await using world = await World.start(cluster())
     const { status } = await world.syncImage('plain', { snapshotClass: undefined })
     expect(status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim' })
-    const alias = world.mirror.dataSources.get(`${world.namespace}/plain`)
-    expect(alias?.spec.source).toEqual({ pvc: { namespace: world.namespace, name: status?.artifact?.name } })
+    expect(await world.sourceOf('plain')).toEqual({ pvc: { namespace: world.namespace, name: status?.artifact?.name } })
     await world.finish()
   })
 
@@ -63,6 +63,7 @@ describe('an image that syncs', () => {
   it('shows in kubectl get what people look for', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const release = await heldDownload(world, 'first')
+    await world.untilReason('first', 'Syncing')
     await world.createImage('second')
     await world.untilImage('second', 'a place in the queue', ({ status }) => status?.queuePosition === 1)
     const path = `/apis/pelotech.ot/v1alpha1/namespaces/${world.namespace}/vmdiskimages`
@@ -82,7 +83,7 @@ describe('an image that syncs', () => {
       AsOf: expect.any(String),
     })
     release()
-    await world.untilSynced('second')
+    for (const name of ['first', 'second']) await world.untilSynced(name)
     const rows = await tableOf(cluster().controlPlane.kubeconfigPath, path)
     expect(rows).toMatchObject([
       { Phase: 'Succeeded', Reason: 'Synced', Refs: 0 },

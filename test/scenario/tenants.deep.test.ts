@@ -225,6 +225,7 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     await ours.create('lab', ['attacker'])
     await ours.untilSynced('lab')
     await world.untilImage(name, 'one reference', () => ours.referencesOf(name).length === 1)
+    await world.untilSynced(name)
     const content = () => {
       const { metadata, spec, status } = world.getImage(name) ?? {}
       const { uid, generation, annotations, deletionTimestamp } = metadata ?? {}

@@ -154,8 +154,8 @@ describe('an image that is deleted while it is used', () => {
       const go = world.simulators.cdi.script({ name: 'vm-root' }, { type: 'cloneStalls' })
       await machines.create('vm')
       await machines.untilReason('vm', 'Cloning')
+      const { uid } = await world.client.get(IMAGE, keyOf(world)).then(({ metadata }) => metadata)
       await world.client.delete(IMAGE, keyOf(world), { propagationPolicy: policy })
-      const { uid } = world.getImage('golden')?.metadata ?? {}
       await world.until('the image is held, or another', () => {
         const image = world.getImage('golden')
         return image === undefined || image.metadata.uid !== uid || isBlocked(image)
@@ -185,7 +185,7 @@ describe('a machine that comes while its image is being deleted', () => {
     expect(machines.disk('second')).toBeUndefined()
     await machines.delete('first')
     await machines.untilReady('second')
-    expect(world.getImage('golden')?.metadata.uid).not.toBe(uid)
+    await world.untilImage('golden', 'another image', ({ metadata }) => metadata.uid !== uid)
     expect(world.downloads('golden')).toBe(2)
     await machines.delete('second')
     await world.finish()
@@ -203,9 +203,9 @@ describe('a machine that comes while its image is being deleted', () => {
       const both = [() => world.deleteImage('golden'), () => machines.create('second')]
       await Promise.all((round % 2 === 0 ? both : both.toReversed()).map((act) => act()))
       await machines.untilReady('second')
-      const image = world.getImage('golden')
-      if (image?.metadata.uid === uid) expect(isBlocked(image as Image)).toBe(true)
-      else expect(image?.metadata.deletionTimestamp).toBeUndefined()
+      await world.untilImage('golden', 'held, or another', (image) =>
+        image.metadata.uid === uid ? isBlocked(image) : image.metadata.deletionTimestamp === undefined,
+      )
       await machines.delete('second')
       await world.until('the image that was deleted is gone', () => world.getImage('golden')?.metadata.uid !== uid)
     }

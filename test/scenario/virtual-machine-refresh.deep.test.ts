@@ -45,14 +45,13 @@ describe('the image of a machine, refreshed', () => {
     await world.untilPhase('golden', 'Snapshotting')
     await world.patchImage('golden', { spec: { url: world.urlOf('better') } })
     const published = new Map<string, string>()
-    await world.until('the disk', () => {
-      const { artifact } = world.getImage('golden')?.status ?? {}
+    world.mirror.images.onChange(({ after }) => {
+      const { artifact } = after?.status ?? {}
       if (artifact !== undefined) published.set(artifact.name, artifact.revision)
-      return machines.disk('vm')
     })
     const { status } = await machines.untilReady('vm')
     const source = snapshotOf(machines.disk('vm'))
-    expect([...published.keys()]).toContain(source)
+    await world.until('its source was published', () => published.has(source))
     expect(status?.clone?.sourceRevision).toBe(published.get(source))
     await world.untilSynced('golden')
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)

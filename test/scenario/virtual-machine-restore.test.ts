@@ -8,7 +8,6 @@ import { Machines } from '../harness/machines.ts'
 import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
-const KEPT = { timeout: 60_000, interval: 50 }
 
 const machineOf = async ({ client, namespace }: World) =>
   await client.get<Machine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: 'vm' })
@@ -40,7 +39,7 @@ describe('what KubeVirt writes into its machine', () => {
     await client.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, key, { spec: { template: { spec: { volumes: own } } } })
 
     await client.mergePatch(KUBEVIRT_VIRTUAL_MACHINE, key, restoreRequest({ name: 'before', uid: '8d1f2c', isInPlace }))
-    await expect.poll(async () => isToBeRestored(await machineOf(world)), KEPT).toBe(false)
+    await expect.poll(async () => isToBeRestored(await machineOf(world))).toBe(false)
     await machines.until('vm', 'told of the restore', (vm) => conditionOf(vm, 'DiskRestored') !== undefined)
     await machines.patch('vm', { runStrategy: 'Always' })
     await machines.untilReady('vm', 'Running')

@@ -9,7 +9,6 @@ import { persist } from '../harness/persist.ts'
 import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const cluster = useCluster()
-const KEPT = { timeout: 60_000, interval: 50 }
 
 async function instanceOf({ client, namespace }: World, name: string): Promise<KubeObject | undefined> {
   try {
@@ -43,7 +42,7 @@ describe('spec.runStrategy', () => {
     const off = await machines.untilReady('vm', 'Halted')
     expect(off.status?.message).toContain('its disk stays')
     expect(off.status?.addresses).toBeUndefined()
-    await expect.poll(() => instanceOf(world, 'vm'), KEPT).toBeUndefined()
+    await expect.poll(() => instanceOf(world, 'vm')).toBeUndefined()
     // The whole life of another machine: enough time for what must not happen.
     await machines.create('other')
     await machines.untilReady('other')
@@ -63,7 +62,7 @@ describe('spec.runStrategy', () => {
     const machines = new Machines(world)
     await machines.create('vm', { runStrategy: 'Halted' })
     await machines.untilReady('vm', 'Halted')
-    expect(machines.disk('vm')?.status?.phase).toBe('Succeeded')
+    await world.until('its disk', () => machines.disk('vm')?.status?.phase === 'Succeeded')
     expect(await instanceOf(world, 'vm')).toBeUndefined()
     await machines.delete('vm')
     await world.finish()
@@ -80,7 +79,7 @@ describe('spec.runStrategy', () => {
     await machines.untilReady('vm', 'Running')
     await virtctl(world, 'vm', 'Stop', (await instanceOf(world, 'vm'))?.metadata.uid)
     await machines.untilReady('vm', 'Halted')
-    await expect.poll(() => instanceOf(world, 'vm'), KEPT).toBeUndefined()
+    await expect.poll(() => instanceOf(world, 'vm')).toBeUndefined()
     expect(machines.disk('vm')?.metadata.uid).toBe(disk)
     await machines.delete('vm')
     await world.finish()

@@ -19,7 +19,7 @@ describe('the image of a machine, refreshed', () => {
     await world.patchImage('golden', { spec: { url: world.urlOf('better') } })
     const { status } = await machines.untilReady('vm')
     release()
-    const { artifact } = world.getImage('golden')?.status ?? {}
+    const { artifact } = (await world.untilSynced('golden')).status ?? {}
     expect(world.downloadsOf(world.urlOf('better'))).toBe(1)
     expect(snapshotOf(machines.disk('vm'))).toBe(artifact?.name)
     expect(status?.clone?.sourceRevision).toBe(artifact?.revision)
@@ -130,7 +130,7 @@ describe('ignoreOnDeploy', () => {
     const machines = new Machines(world)
     await machines.create('vm', { ignoreOnDeploy: true })
     await machines.untilReady('vm', 'IgnoredOnDeploy')
-    expect(world.getImage('golden')?.status).toMatchObject({ phase: 'Succeeded' })
+    await world.untilSynced('golden')
     expect(machines.children()).toEqual([])
 
     // It refers to the image, but does not use it: the image is deleted, and created again.
@@ -143,6 +143,7 @@ describe('ignoreOnDeploy', () => {
 
     await machines.patch('vm', { ignoreOnDeploy: false })
     await machines.untilReady('vm')
+    await world.until('its children', () => machines.children().length === 3)
     const children = machines.children()
     expect(children).toEqual(['VirtualMachine/vm', 'DataVolume/vm-root', 'Secret/vm-cloudinit'])
     const disk = machines.disk('vm')?.metadata.uid

@@ -16,7 +16,6 @@ import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 const { group, version, kind, plural, apiVersion } = virtualMachine
 const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
 const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
-const PATIENCE = { timeout: 60_000, interval: 50 }
 
 interface Machine extends KubeObject {
   readonly status?: VirtualMachineStatus
@@ -33,11 +32,12 @@ describe('a virtual machine on a real API server', () => {
     await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
 
-    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
     const status = (await look())?.status
+    const { artifact } = (await world.untilSynced('golden')).status ?? {}
     expect(status).toMatchObject({
       addresses: ['10.10.0.161'],
-      image: { namespace, name: 'golden', revision: world.getImage('golden')?.status?.artifact?.revision },
+      image: { namespace, name: 'golden', revision: artifact?.revision },
     })
     // The state of the image does not matter to a machine that has a disk.
     expect(status?.image).not.toHaveProperty('phase')
@@ -49,7 +49,7 @@ describe('a virtual machine on a real API server', () => {
       world.getImage('golden')?.status?.conditions?.find(({ type }) => type === 'DeletionBlocked'),
     )
     await client.delete(MACHINE, key)
-    await expect.poll(look, PATIENCE).toBeUndefined()
+    await expect.poll(look).toBeUndefined()
     await world.untilGone('golden')
     for (const type of CHILDREN) {
       const { items } = await client.list(type, { namespace })
@@ -72,15 +72,13 @@ describe('a virtual machine on a real API server', () => {
     await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
-    await expect
-      .poll(async () => (await look())?.status?.message, PATIENCE)
-      .toContain('the API server rejected the change: ')
+    await expect.poll(async () => (await look())?.status?.message).toContain('the API server rejected the change: ')
     expect((await look())?.status?.message).toContain('no Secrets here')
     await allow()
     // A refused write is retried after up to a minute.
-    await expect.poll(async () => (await look())?.status?.phase, { ...PATIENCE, timeout: 120_000 }).toBe('Ready')
+    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look, PATIENCE).toBeUndefined()
+    await expect.poll(look).toBeUndefined()
     await world.finish()
   })
 
@@ -99,15 +97,15 @@ describe('a virtual machine on a real API server', () => {
     await world.createNetwork('control-net')
     await client.create(MACHINE, manifest(world))
     const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
-    await expect.poll(async () => (await look())?.message, PATIENCE).toContain('upgrade what installed this kind')
+    await expect.poll(async () => (await look())?.message).toContain('upgrade what installed this kind')
     expect((await look())?.message).toContain('unknown field "spec.template"')
     expect(await find(world, KUBEVIRT_VIRTUAL_MACHINE, 'vm')).toBeUndefined()
     await client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: { versions: spec.versions } })
     // Who watched the older version may still see its fields only: the upgrade has started KubeVirt again.
     await world.restartSimulators()
-    await expect.poll(look, { ...PATIENCE, timeout: 300_000 }).toMatchObject({ phase: 'Ready' })
+    await expect.poll(look).toMatchObject({ phase: 'Ready' })
     await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look, PATIENCE).toBeUndefined()
+    await expect.poll(look).toBeUndefined()
     await world.finish()
   })
 
@@ -118,21 +116,21 @@ describe('a virtual machine on a real API server', () => {
     const ready = async () => (await look())?.conditions?.find(({ type }) => type === 'Ready')
     await client.create(MACHINE, manifest(world))
 
-    await expect.poll(ready, PATIENCE).toMatchObject({ status: 'False', reason: 'NetworkMissing' })
+    await expect.poll(ready).toMatchObject({ status: 'False', reason: 'NetworkMissing' })
     expect((await look())?.message).toContain('NetworkAttachmentDefinition control-net')
     const message = 'failed to setup network for sandbox "<id>": no such bridge'
     const end = world.simulators.kubevirt.script({ namespace }, { type: 'notCreated', message, everyMs: 5_000 })
     await world.createNetwork('control-net')
-    await expect.poll(ready, PATIENCE).toMatchObject({
+    await expect.poll(ready).toMatchObject({
       reason: 'PodNotStarting',
       message: expect.stringContaining(
         'FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge',
       ),
     })
     end()
-    await expect.poll(async () => (await look())?.phase, PATIENCE).toBe('Ready')
+    await expect.poll(async () => (await look())?.phase).toBe('Ready')
     await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look, PATIENCE).toBeUndefined()
+    await expect.poll(look).toBeUndefined()
     await world.finish()
   })
 
@@ -141,7 +139,7 @@ describe('a virtual machine on a real API server', () => {
     await world.createNetwork('control-net')
     await world.client.create(MACHINE, manifest(world))
     const look = () => find<Machine>(world, MACHINE, 'vm')
-    await expect.poll(async () => (await look())?.status?.phase, PATIENCE).toBe('Ready')
+    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
     const version = async () => {
       const objects = await Promise.all([
         look(),
@@ -151,14 +149,15 @@ describe('a virtual machine on a real API server', () => {
       ])
       return objects.map((object) => object?.metadata.resourceVersion).join()
     }
+    await world.untilQuiet()
     // Another machine starts in the meantime, which takes longer than any echo of a write would.
     const before = await version()
     await world.client.create(MACHINE, { ...manifest(world), metadata: { namespace: world.namespace, name: 'other' } })
-    await expect.poll(async () => (await find<Machine>(world, MACHINE, 'other'))?.status?.phase, PATIENCE).toBe('Ready')
+    await expect.poll(async () => (await find<Machine>(world, MACHINE, 'other'))?.status?.phase).toBe('Ready')
     expect(await version()).toBe(before)
     for (const name of ['vm', 'other']) {
       await world.client.delete(MACHINE, { namespace: world.namespace, name })
-      await expect.poll(() => find(world, MACHINE, name), PATIENCE).toBeUndefined()
+      await expect.poll(() => find(world, MACHINE, name)).toBeUndefined()
     }
     await world.finish()
   })

@@ -27,12 +27,16 @@ it('a workspace is switched off at its end, or deleted by its own word, when its
   for (const name of names) await workspaces.letTwoHoursPass(name)
   await workspaces.until(names[0], 'off', ({ status }) => status?.phase === 'Ready' && status.reason === 'Expired')
   await workspaces.untilGone(names[1])
-  const pods = [...world.mirror.pods.values()].filter((pod) => names.includes(pod.metadata.namespace ?? ''))
-  expect(pods).toEqual([])
-  const reasons = [...world.mirror.events.values()].flatMap(({ reason = '', involvedObject: { name = '' } = {} }) =>
-    names.includes(name) && reason.startsWith('Expire') ? [`${name} ${reason}`] : [],
-  )
-  expect(new Set(reasons)).toEqual(new Set(names.flatMap((name) => [`${name} ExpiresSoon`, `${name} Expired`])))
+  const pods = () => [...world.mirror.pods.values()].filter((pod) => names.includes(pod.metadata.namespace ?? ''))
+  await world.until('no pod is left', () => pods().length === 0)
+  // Events are written a moment after the status.
+  const reasons = () =>
+    [...world.mirror.events.values()].flatMap(({ reason = '', involvedObject: { name = '' } = {} }) =>
+      names.includes(name) && reason.startsWith('Expire') ? [`${name} ${reason}`] : [],
+    )
+  await expect
+    .poll(() => new Set(reasons()))
+    .toEqual(new Set(names.flatMap((name) => [`${name} ExpiresSoon`, `${name} Expired`])))
   await workspaces.patch(names[0], { expiresAt: '2099-01-01T00:00:00Z' })
   await workspaces.until(names[0], 'on', ({ status }) => status?.phase === 'Ready' && status.reason === 'Ready')
   await workspaces.delete(names[0])

@@ -92,7 +92,7 @@ it('overrides are written once, whoever leads, stay where the policy does not al
   await workspaces.untilReady(name)
   const specs = async () => JSON.stringify(Object.values(await read()).map(({ spec }) => spec))
   await expect
-    .poll(specs, { timeout: 120_000 })
+    .poll(specs)
     .not.toMatch(/host-model|"hidden"|maxGuest|"sound"|10\.0\.0\.9|LIMIT|preStop|ephemeral-storage|sysctls|emptyDir/)
   await workspaces.delete(name)
   await world.finish()

@@ -108,16 +108,16 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
     }
     return subjects.map(({ name }) => name)
   }
-  await expect.poll(names, { timeout: 60_000 }).toEqual(['alice', 'class-7'])
+  await expect.poll(names).toEqual(['alice', 'class-7'])
 
   // A shell in a container with a port of the node is a way onto the node.
   await workspaces.patch(metadata.name, { containerClusters: exposed as never })
   const bindings = async () =>
     (await world.client.list(ROLE_BINDING, { namespace: metadata.name })).items.map((one) => one.metadata.name)
-  await expect.poll(bindings, { timeout: 60_000 }).toEqual([OWNER_ROLES.withoutShells])
-  await expect.poll(() => mayExec(alice), { timeout: 60_000 }).toBe(false)
+  await expect.poll(bindings).toEqual([OWNER_ROLES.withoutShells])
+  await expect.poll(() => mayExec(alice)).toBe(false)
   await workspaces.patch(metadata.name, { owners: [] })
-  await expect.poll(bindings, { timeout: 60_000 }).toEqual([])
+  await expect.poll(bindings).toEqual([])
   await workspaces.delete(metadata.name)
   await world.finish()
 })

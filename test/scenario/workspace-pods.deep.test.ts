@@ -57,7 +57,7 @@ describe('a workspace with a local volume', () => {
     await addNode('a-node')
     const { name } = (await workspaces.deploy('placed', MORE)).metadata
     const nodes = () => new Set(podsOf(world, name).map((pod) => (pod as Pod).spec.nodeName))
-    expect(nodes()).toEqual(new Set(['node-1']))
+    await expect.poll(nodes).toEqual(new Set(['node-1']))
     await addNode('z-node', { 'pelotech.ot/local-volumes': 'true' })
     const before = podsOf(world, name)
     await world.client.mergePatch(NODE, { name: 'node-1' }, { spec: { unschedulable: true } })
@@ -84,13 +84,15 @@ describe('a container cluster', () => {
       'web',
       ({ reason }) => reason === 'NetworksMissing',
     )
-    const [pod] = podsOf(world, name)
+    const pod = await world.until('its pod', () => podsOf(world, name)[0])
     expect(missing.message).toBe(
-      `pod ${pod?.metadata.name} runs without its networks: it has no interface net1, as Multus has reported nothing: see whether Multus is in the CNI configuration of its node; it is replaced`,
+      `pod ${pod.metadata.name} runs without its networks: it has no interface net1, as Multus has reported nothing: see whether Multus is in the CNI configuration of its node; it is replaced`,
     )
     mend()
     await workspaces.untilReady(name)
-    expect(podsOf(world, name).map(({ metadata }) => metadata.uid)).not.toContain(pod?.metadata.uid)
+    await world.until('the pod was replaced', () =>
+      podsOf(world, name).every(({ metadata }) => metadata.uid !== pod.metadata.uid),
+    )
     await workspaces.delete(name)
     await world.finish()
   })

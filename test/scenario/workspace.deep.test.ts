@@ -84,7 +84,8 @@ describe('a workspace', () => {
       probe: { ...probe, metadata: { name: 'probe' } },
     })
     await world.client.delete(NETWORK_ATTACHMENT_DEFINITION, { namespace: name, name: 'net-pod' })
-    await world.client.delete(POD, podOf(world, name, 'web')?.metadata ?? { name: 'web' })
+    const web = await world.until('a pod', () => podOf(world, name, 'web'))
+    await world.client.delete(POD, web.metadata)
     const refused = await workspaces.untilComponent(name, 'Network', 'net', ({ reason }) => reason === 'Refused')
     expect(refused.message).toContain('no networks today')
     // The kubelet's message about the pod that should be attached to it.
@@ -107,7 +108,7 @@ describe('a workspace', () => {
     await using workspaces = await Workspaces.start(cluster(), LOCAL)
     const { world } = workspaces
     const { name } = (await workspaces.deploy('edited', LAB)).metadata
-    const before = podOf(world, name, 'web')
+    const before = await world.until('a pod', () => podOf(world, name, 'web'))
     const newer = { ...WEB, containers: WEB.containers.map((one) => ({ ...one, image: 'registry.example.com/web:2' })) }
     await workspaces.patch(name, {
       networks: [NETWORK, { name: 'more', cidr: '10.10.0.0/24' }],
@@ -121,8 +122,9 @@ describe('a workspace', () => {
     expect(edited.status?.components?.map(({ kind, name: each }) => `${kind} ${each}`)).toEqual(
       expect.arrayContaining(['Network more', 'Volume new', 'ContainerCluster web']),
     )
-    expect((podOf(world, name, 'web') as unknown as Pod).spec.containers[0]?.image).toBe('registry.example.com/web:2')
-    expect(podOf(world, name, 'web')?.metadata.uid).not.toBe(before?.metadata.uid)
+    const image = () => (podOf(world, name, 'web') as unknown as Pod | undefined)?.spec.containers[0]?.image
+    await world.until('the new pod', () => image() === 'registry.example.com/web:2')
+    expect(podOf(world, name, 'web')?.metadata.uid).not.toBe(before.metadata.uid)
     await world.until(
       'what is not asked for is gone',
       () => world.mirror.deployments.get(`${name}/probe`) === undefined,
@@ -167,7 +169,6 @@ describe('a workspace', () => {
           (await all<NetworkPolicy>(world, NETWORK_POLICY, name)).find(
             ({ metadata }) => metadata.name === 'allow-cdi-copies',
           )?.spec.ingress,
-        { timeout: 30_000 },
       )
       .not.toEqual([{}])
     expect((await all(world, NETWORK_POLICY, name)).map(({ metadata }) => metadata.name)).toContain('default-deny')
@@ -205,10 +206,11 @@ type Names = readonly [string, string]
 /** Checks the network that all pods share. */
 async function checkNetworkPolicies(world: World, names: Names): Promise<void> {
   const policies = (await world.client.list<NetworkPolicy>(NETWORK_POLICY)).items
-  const namespaces = [...world.mirror.namespaces.values()]
+  const namespaces = (await world.client.list(NAMESPACE)).items
   const reaches = (from: Pod, to: Pod, port: number) => mayReach({ policies, namespaces }, from, to, { port })
   const [mine, theirs] = await Promise.all(names.map((name) => all<Pod>(world, POD, name)))
-  const own = (app: string) => podOf(world, names[0], app) as unknown as Pod
+  const own = (app: string) =>
+    mine?.find(({ metadata }) => metadata.labels?.['pelotech.ot/container-cluster'] === app) as Pod
   expect(reaches(own('probe'), own('web'), 8080)).toBe(true)
   expect(reaches(own('probe'), own('web'), 22)).toBe(false)
   expect(reaches(own('web'), own('probe'), 8080)).toBe(false)

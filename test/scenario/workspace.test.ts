@@ -5,6 +5,7 @@ import {
   NETWORK_POLICY,
   PERSISTENT_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
+  POD,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
@@ -30,7 +31,7 @@ describe('the workspace of the proposal', () => {
       'False',
     ])
     expect(world.downloadsOf(world.urlOf('demo-vm'))).toBe(1)
-    const pods = [...world.mirror.pods.values()].filter(({ metadata }) => metadata.namespace === name)
+    const pods = (await world.client.list(POD, { namespace: name })).items
     const attached = pods.flatMap(({ metadata }) =>
       JSON.parse(metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]').map(
         ({ name: network, ips }: { name: string; ips?: readonly string[] }) => `${network} ${ips ?? ''}`,
@@ -47,7 +48,6 @@ describe('the workspace of the proposal', () => {
     expect(await volumes()).toHaveLength(2)
 
     await workspaces.delete(name)
-    const ends = workspaces.endsOf(name)
     const order = [
       'pelotech.ot/VirtualMachine',
       'apps/Deployment',
@@ -55,6 +55,11 @@ describe('the workspace of the proposal', () => {
       'v1/Namespace',
       'pelotech.ot/Workspace',
     ]
+    // Each kind has a watch of its own.
+    await world.until('all ends', () =>
+      order.every((kind) => workspaces.endsOf(name).some((end) => end.startsWith(`${kind} `))),
+    )
+    const ends = workspaces.endsOf(name)
     const places = order.map((kind) => ends.flatMap((end, at) => (end.startsWith(`${kind} `) ? at : [])))
     for (const [at, kind] of order.entries()) {
       expect(places[at], kind).not.toEqual([])
@@ -72,29 +77,29 @@ describe('the workspace of the proposal', () => {
     const { world } = workspaces
     const { metadata, status } = await workspaces.deploy('night')
     const { name } = metadata
-    const pods = () => [...world.mirror.pods.values()].filter((pod) => pod.metadata.namespace === name)
+    const pods = async () => (await world.client.list(POD, { namespace: name })).items
     const instances = async () => (await world.client.list(VIRTUAL_MACHINE_INSTANCE, { namespace: name })).items
     const claims = async () =>
       (await world.client.list(PERSISTENT_VOLUME_CLAIM, { namespace: name })).items.map((claim) => claim.metadata.uid)
-    const addresses = () =>
-      pods()
-        .map((pod) => pod.metadata.annotations?.['k8s.v1.cni.cncf.io/networks'])
-        .toSorted()
-    const [kept, had] = [await claims(), addresses()]
-    expect([kept.length, pods().length, (await instances()).length]).toEqual([3, 3, 1])
+    const addresses = async () =>
+      (await pods()).map((pod) => pod.metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toSorted()
+    const [kept, had] = [await claims(), await addresses()]
+    expect([kept.length, (await pods()).length, (await instances()).length]).toEqual([3, 3, 1])
     const ot = async (...argv: string[]) => {
       const { kubeconfigPath } = cluster().controlPlane
       return (await promisify(execFile)(process.execPath, [inject('ot'), '--kubeconfig', kubeconfigPath, ...argv]))
         .stdout
     }
     expect(await ot('stop', name, '--wait')).toBe(`workspace.pelotech.ot/${name} is off\n`)
-    const off = await workspaces.untilReady(name)
-    expect(off.status).toMatchObject({ reason: 'Halted', ready: status?.ready, counts: { halted: 3 } })
-    expect([pods(), await instances(), await claims()]).toEqual([[], [], kept])
+    // Not only Ready, as it was before too.
+    const off = await workspaces.untilReason(name, 'Halted')
+    expect(off.status).toMatchObject({ phase: 'Ready', ready: status?.ready, counts: { halted: 3 } })
+    expect([await pods(), await instances(), await claims()]).toEqual([[], [], kept])
     await ot('start', name)
     expect(await ot('labs', name)).toMatch(new RegExp(`^NAME +PHASE .*\n${name} +`))
-    expect((await workspaces.untilReady(name)).status).toMatchObject({ reason: status?.reason, ready: status?.ready })
-    expect([addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
+    const on = await workspaces.untilReason(name, status?.reason ?? '')
+    expect(on.status).toMatchObject({ phase: 'Ready', ready: status?.ready })
+    expect([await addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
     await workspaces.delete(name)
     await world.finish()
   })

@@ -7,7 +7,7 @@ import { openPage } from '../../cli/ui/show-ui.ts'
 import { systemClock } from '../../operator/base/clock.ts'
 import { ScriptedClient } from '../prepared/kube/scripted-client.ts'
 import { FAILED, HOSTILE, putImage, putLab, putMachine, putWarning, READY } from './class-of-labs.ts'
-import { launchBrowser } from './launch-browser.ts'
+import { launchBrowser, newPage } from './launch-browser.ts'
 
 const program = inject('browser')
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -54,7 +54,7 @@ describe.skipIf(program === undefined)('the page of ot ui', () => {
       stopping.signal,
     )
     const base = baseOf(served)
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+    const page = await newPage(browser, { viewport: { width: 1280, height: 800 } })
     const list: string[] = []
     complaints = { list }
     page.on('pageerror', (error) => list.push(error.message))

@@ -7,7 +7,7 @@ import { HttpKubeClient } from '../../operator/kube/http-client.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { Workspaces } from '../harness/workspaces.ts'
-import { launchBrowser } from './launch-browser.ts'
+import { launchBrowser, newPage } from './launch-browser.ts'
 
 const program = inject('browser')
 
@@ -32,7 +32,7 @@ describe.skipIf(program === undefined)('the page of ot ui, on a real API server 
       stopping.abort()
       await served.close()
     })
-    const page = await browser.newPage()
+    const page = await newPage(browser)
     await page.goto(served.url)
     return page
   }
@@ -58,7 +58,7 @@ describe.skipIf(program === undefined)('the page of ot ui, on a real API server 
     await tile.getByText('Ready').waitFor()
     await show(page, `#/labs?lab=${metadata.name}`)
     await page.getByLabel(`Map of ${metadata.name}`).waitFor()
-    expect(await page.locator('.card.good').count()).toBeGreaterThan(0)
+    await page.locator('.card.good').first().waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Stop' }).click()

@@ -79,11 +79,18 @@ export function recordCancel(
   return isStray ? { ...recorded, dataVolumeUID, startedAt, attempt, ticket } : { ...recorded, ticket: undefined }
 }
 
+/** Takes the place of another end of the same attempt: what was to be stopped, and was done before that, was no failure. */
 export function recordSuccess(status: VMDiskImageStatus, subject: AttemptSubject, now: number): VMDiskImageStatus {
   const downloads = 1 + subject.restarts
   const end = { outcome: 'Succeeded', reason: 'Synced', message: 'downloaded', downloads } as const
+  const attempts = status.attempts?.filter(({ dataVolumeUID }) => dataVolumeUID !== subject.uid)
   // From here on only a person can cause another download: deleting what was finished grants a new budget.
-  return renewed(withAttempt(status, subject, end, now))
+  return renewed(withAttempt({ ...status, attempts }, subject, end, now))
+}
+
+/** Whether the attempt with this DataVolume is recorded as a success. */
+export function hasSucceeded({ attempts = [] }: VMDiskImageStatus, uid: string | undefined): boolean {
+  return attempts.some(({ dataVolumeUID, outcome }) => dataVolumeUID === uid && outcome === 'Succeeded')
 }
 
 /** Grants the full budget of downloads again, for an action of a person. */

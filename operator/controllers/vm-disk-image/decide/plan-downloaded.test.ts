@@ -43,6 +43,23 @@ const reclassed = () => {
 }
 
 describe('binding', () => {
+  it('of a download that was done before it could be stopped for a failure: it has succeeded, and nothing of the failure is left', () => {
+    const walk = new ImageWalk()
+    walk.settle().admit().report(CDI.running)
+    const { dataVolumes } = walk.world
+    walk.report(CDI.failing)
+    expect(walk.lastAttempt).toMatchObject({ outcome: 'Failed' })
+    // The deletion was refused: CDI had changed the DataVolume, because the kubelet had started the importer again.
+    walk
+      .set({ dataVolumes })
+      .report({ ...CDI.succeeded, restartCount: 1 })
+      .release()
+      .snapshotReady()
+    expect(walk.stand).toBe('Succeeded/Synced')
+    expect(walk.status.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded', downloads: 2 }])
+    expect([walk.status.budget?.downloads, walk.status.nextRetryTime]).toEqual([0, undefined])
+  })
+
   describe('the happy path', () => {
     it('waits for the claim to be bound before it takes the snapshot', () => {
       const walk = new ImageWalk()

@@ -30,7 +30,16 @@ import { type Requeue, sooner } from '../../../runtime/requeue.ts'
 import { reasonOf } from '../../../runtime/summary.ts'
 import { type Blocked, type Holder, type ImageWorld, isRecorded, type SlotWait } from '../world.ts'
 import { disposableOf, unsharedIf } from './adoption.ts'
-import { nextAttempt, recordCancel, recordFailure, recordSuccess, recount, renewed, subjectOf } from './attempts.ts'
+import {
+  hasSucceeded,
+  nextAttempt,
+  recordCancel,
+  recordFailure,
+  recordSuccess,
+  recount,
+  renewed,
+  subjectOf,
+} from './attempts.ts'
 import { areContentsKnown, contentsToRead, lackAfterRefusal } from './checks.ts'
 import type { ImageDraft } from './draft.ts'
 import { isPermanent } from './final-errors.ts'
@@ -654,7 +663,7 @@ type UnderWay = Pick<ImageSummary, 'message'> & Partial<ImageSummary>
 
 /** Records the success of a download once it is observed. */
 function withSuccess({ world, dataVolume, target, status, now }: ImageDraft): VMDiskImageStatus {
-  if (dataVolume === undefined || isRecorded(status, dataVolume.metadata.uid)) return status
+  if (dataVolume === undefined || hasSucceeded(status, dataVolume.metadata.uid)) return status
   const recorded = recordSuccess(status, subjectOf(dataVolume, world.image.status, target.revision), now)
   return { ...recorded, progress: '100.0%', ...OUT_OF_QUEUE }
 }
