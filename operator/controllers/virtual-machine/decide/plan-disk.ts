@@ -13,6 +13,7 @@ import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './
 import { changedSince, cloneRecord, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
+import { isUnmade } from './second-disk.ts'
 import type { MachineSummary } from './status.ts'
 
 /** Plans the disk and the Secret. Returns undefined once the disk exists, or is far enough for KubeVirt's machine. */
@@ -86,6 +87,8 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
       clone: cloneRecord(draft, image, wanted.metadata.name),
       ...NOT_BOOTED,
       restoredClaim: undefined,
+      // It is the one that was asked for. Of another one that is made already, what is moot about it is told before it goes.
+      ...(isUnmade(draft.world) && { replacement: undefined }),
       ...answeredRequests(draft.world),
     },
   })
