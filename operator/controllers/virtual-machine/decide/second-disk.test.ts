@@ -206,5 +206,6 @@ it('a person who deletes the disk of a machine that waits for room gets the new 
   const walk = cramped()
   walk.set({ instance: undefined, clone: undefined, claim: undefined }).settle().machineGone().settle()
   expect(walk.log.filter((line) => /DataVolume/.test(line)).slice(1)).toEqual([`apply DataVolume ${FIRST}`])
+  expect(walk.events.filter((line) => line === 'Warning DiskLost')).toHaveLength(1)
   expect(walk.status.replacement).toBeUndefined()
 })
