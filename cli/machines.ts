@@ -1,5 +1,6 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
+  deletionWord,
   type VIRTUAL_MACHINE_CONDITIONS,
   type VirtualMachineReason,
   type VirtualMachineStatus,
@@ -44,6 +45,14 @@ export function replacedDisksOf({ status = {} }: Machine): readonly string[] {
 /** Reports whether a machine is getting a new disk. Meanwhile it may be Ready with the old one. */
 export function isReplacing(machine: Machine): boolean {
   return conditionOf(machine, 'Replacing')?.status === 'True'
+}
+
+/** Reports whether a machine waits for room for a second root disk, and tells the word that gives the present one up. */
+export function waitsForRoom(machine: Machine): boolean {
+  const { reason, message = '' } = conditionOf(machine, 'Replacing') ?? {}
+  const word = deletionWord(machine)
+  const isTold = word !== undefined && message.includes(`${ANNOTATIONS.deleteDiskFirst}=${word}`)
+  return isTold && reason === 'ReplacementBlocked'
 }
 
 /** Returns why a machine needs a new disk; undefined if it needs none, or its operator does not say so. */

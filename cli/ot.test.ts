@@ -1,4 +1,4 @@
-import { revisionOf, shortHash, type WorkspaceStatus } from '@open-terrain/constructs/operator'
+import { deletionWord, revisionOf, shortHash, type WorkspaceStatus } from '@open-terrain/constructs/operator'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { budgetKeyOf } from '../operator/images/decide/image-content.ts'
 import type { KubeObject } from '../operator/kube/kube-object.ts'
@@ -393,6 +393,37 @@ describe('ot rebuild and ot reset', () => {
     expect(askedOf(RESET)).toEqual([undefined, undefined])
     expect(await ot('reset', 'lab-1', 'lab-2', '--yes')).toBe(EXIT_CODES.done)
     expect(askedOf(RESET)).toEqual([NOW, NOW])
+  })
+
+  it('give up the disks of machines alone that wait for room, say before what goes, and ask for nothing else', async () => {
+    const WORD = 'pelotech.ot/delete-disk-first'
+    const replacement = { asked: 'Reset', disk: { name: 'web-root-g2' }, claimUID: 'claim-1' }
+    const asked = { ...ROOT, resetRequest: 'one', replacement }
+    putMachine('lab-1', 'web', asked)
+    const word = deletionWord(client.peek<KubeObject>('VirtualMachine', 'lab-1/web') as never) ?? ''
+    const blocked = (message: string) => ({
+      conditions: [{ type: 'Replacing', status: 'True', reason: 'ReplacementBlocked', message }],
+    })
+    putMachine('lab-1', 'web', { ...asked, ...blocked(`no room: kubectl annotate x ${WORD}=${word}`) })
+    putMachine('lab-1', 'db', { ...asked, ...blocked('the image is Failed') })
+    expect(await ot('reset', 'lab-1', '--delete-disk-first')).toBe(EXIT_CODES.declined)
+    expect(await ot('rebuild', 'lab-1', '--delete-disk-first')).toBe(EXIT_CODES.done)
+    expect(printed).toBe('workspace.pelotech.ot/lab-1 has no machine that waits for room for a second root disk\n')
+    expect(client.callsOf('patch')).toEqual([])
+    ;[printed, told, answer] = ['', '', 'y']
+    expect(await ot('reset', 'lab-1', '--delete-disk-first')).toBe(EXIT_CODES.done)
+    expect(told).toContain(
+      'lab-1: what is on the root disks is lost at once, before the new ones are there, and is not kept for resetGrace: web',
+    )
+    expect(printed).toBe('workspace.pelotech.ot/lab-1 is asked to delete the root disks first: web\n')
+    expect([ofMachine('lab-1/web')?.[WORD], ofMachine('lab-1/db')?.[WORD]]).toEqual([word, undefined])
+    expect(['lab-1/web', 'lab-1/db'].map((key) => ofMachine(key)?.[RESET])).toEqual([undefined, undefined])
+    expect(askedOf(RESET)).toEqual([undefined, undefined])
+    const waited = ot('reset', 'lab-1', '--delete-disk-first', '--yes', '--wait')
+    await client.clock.advance(4_000)
+    putMachine('lab-1', 'web', ROOT)
+    await client.clock.advance(4_000)
+    expect(await waited).toBe(EXIT_CODES.done)
   })
 
   it('a rebuild of a machine that needs no new disk is none', async () => {

@@ -26,7 +26,7 @@ const REQUESTS = {
 
 export type RenewVerb = keyof typeof REQUESTS
 
-interface RenewOptions extends LabChoice {
+export interface RenewOptions extends LabChoice {
   /** Names of machines. Empty: all. A rebuild is about those of them that need a new disk. */
   readonly vms: readonly string[]
   /** Shows alone what would be done. */

@@ -31,6 +31,7 @@ export {
   triplesIn,
   withoutHash,
 } from './api/data-sync.ts'
+export { deletionWord } from './api/deletion-word.ts'
 export { formatDuration, parseDuration } from './api/duration.ts'
 export { fillImageUrl } from './api/image-url-template.ts'
 export {

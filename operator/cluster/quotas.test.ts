@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
-import { lackAfter, lackOfRoom, podLimitsOf, quotaRefusalIn, viewQuota } from './quotas.ts'
+import {
+  lackAfter,
+  lackForClaim,
+  lackOfRoom,
+  lackText,
+  podLimitsOf,
+  quotaRefusalIn,
+  raiseCommand,
+  viewQuota,
+} from './quotas.ts'
 import { viewStorageProfile } from './views.ts'
 
 const object = (rest: object) => ({ apiVersion: 'v1', kind: 'Any', metadata: { name: 'q' }, ...rest }) as KubeObject
@@ -45,6 +54,58 @@ describe('lackOfRoom', () => {
       expect(lackOfRoom([quota], needs)).toBeUndefined()
     },
   )
+})
+
+describe('lackForClaim', () => {
+  const claim = { size: '10Gi', storageClass: 'fast' }
+  const quota = (hard: object, used: object = {}) =>
+    viewQuota(object({ metadata: { name: 'q', namespace: 'team' }, status: { hard, used } }))
+
+  it.each<[string, object, object, object, string | undefined]>([
+    ['a quota that nobody has counted yet', {}, {}, claim, undefined],
+    ['room for one claim', { 'requests.storage': '10Gi', persistentvolumeclaims: '1' }, {}, claim, undefined],
+    [
+      'too little storage',
+      { 'requests.storage': '20Gi' },
+      { 'requests.storage': '12288Mi' },
+      claim,
+      '2Gi of requests.storage (10Gi needed, and of 20Gi are 12Gi used)',
+    ],
+    [
+      'no claim and no storage more',
+      { 'requests.storage': '1G', persistentvolumeclaims: '2' },
+      { persistentvolumeclaims: '2' },
+      claim,
+      '9737418240 of requests.storage (10Gi needed, and of 1000000000 are 0 used), 1 of persistentvolumeclaims (1 needed, and of 2 are 2 used)',
+    ],
+    [
+      'no room in the class',
+      { 'fast.storageclass.storage.k8s.io/persistentvolumeclaims': '0' },
+      {},
+      claim,
+      '1 of fast.storageclass.storage.k8s.io/persistentvolumeclaims (1 needed, and of 0 are 0 used)',
+    ],
+    ['no room in another class', { 'slow.storageclass.storage.k8s.io/requests.storage': '0' }, {}, claim, undefined],
+    ['a size that is not known', { 'requests.storage': '1' }, {}, { size: undefined, storageClass: 'fast' }, undefined],
+    ['pods alone', { pods: '0', 'count/pods': '0' }, {}, claim, undefined],
+  ])('of %s', (_name, hard, used, needed, expected) => {
+    const lack = lackForClaim([quota(hard, used)], needed as typeof claim)
+    expect(lack && lackText(lack)).toBe(expected)
+  })
+
+  it('counts what others have asked for, and has the command that makes room for all', () => {
+    const lack = lackForClaim([quota({ persistentvolumeclaims: '5' }, { persistentvolumeclaims: '3' })], claim, [
+      claim,
+      claim,
+    ])
+    if (lack === undefined) throw new Error('there is room')
+    expect(lackText(lack)).toBe(
+      '1 of persistentvolumeclaims (1 needed, and of 5 are 3 used, and 2 asked for by others)',
+    )
+    expect(raiseCommand(lack)).toBe(
+      'kubectl -n team patch resourcequota q --type merge -p \'{"spec":{"hard":{"persistentvolumeclaims":"6"}}}\'',
+    )
+  })
 })
 
 describe('what a quota refused', () => {

@@ -76,6 +76,99 @@ function lackIn({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNee
   return undefined
 }
 
+/** A claim that is to be made. */
+export interface ClaimNeeds {
+  /** What it requests, as a quantity. Undefined: not known, and not checked. */
+  readonly size: string | undefined
+  /** Undefined: the default class, whose class-specific limits are not checked. */
+  readonly storageClass: string | undefined
+}
+
+/** What one quota has too little of for one claim more. */
+export interface ClaimLack {
+  readonly quota: QuotaView
+  readonly amounts: readonly LackingAmount[]
+}
+
+/** All in whole units: bytes, or objects. */
+interface LackingAmount {
+  readonly resource: string
+  readonly needed: bigint
+  /** By claims that others have asked for, and that are not there yet. */
+  readonly awaited: bigint
+  readonly used: bigint
+  readonly most: bigint
+}
+
+/**
+ * Returns which quota leaves no room for one claim; undefined if all leave room. What CDI needs beside it while it works is not counted: a refusal caused
+ * only by that shows up later.
+ * @param awaited claims that others have asked for, and that are not there yet: the room for these is taken
+ */
+export function lackForClaim(
+  quotas: readonly QuotaView[],
+  claim: ClaimNeeds,
+  awaited: readonly ClaimNeeds[] = [],
+): ClaimLack | undefined {
+  for (const quota of quotas) {
+    const amounts = Object.entries(usageOf(claim)).flatMap(([resource, needed]): LackingAmount[] => {
+      const most = parseQuantity(quota.hard[resource] ?? '')
+      if (most === undefined) return []
+      const used = parseQuantity(quota.used[resource] ?? '') ?? 0n
+      const taken = awaited.reduce((sum, one) => sum + (usageOf(one)[resource] ?? 0n), 0n)
+      return used + taken + needed > most ? [{ resource, needed, awaited: taken, used, most }] : []
+    })
+    if (amounts.length > 0) return { quota, amounts }
+  }
+  return undefined
+}
+
+/** Returns what a claim uses of each resource, in whole units. */
+function usageOf({ size, storageClass }: ClaimNeeds): Readonly<Record<string, bigint>> {
+  const bytes = size === undefined ? undefined : parseQuantity(size)
+  const claims: Record<string, bigint> = {
+    ...(bytes !== undefined && { 'requests.storage': bytes }),
+    persistentvolumeclaims: 1n,
+  }
+  const ofClass = storageClass === undefined ? [] : Object.entries(claims)
+  return {
+    ...claims,
+    'count/persistentvolumeclaims': 1n,
+    ...Object.fromEntries(
+      ofClass.map(([resource, amount]) => [`${storageClass}.storageclass.storage.k8s.io/${resource}`, amount]),
+    ),
+  }
+}
+
+/** Returns what a quota lacks, and of what: `6Gi of requests.storage (10Gi are needed, and of 20Gi are 16Gi used)`. */
+export function lackText({ amounts }: ClaimLack): string {
+  const texts = amounts.map(({ resource, needed, awaited, used, most }) => {
+    const others = awaited > 0n ? `, and ${amountText(awaited)} asked for by others` : ''
+    const why = `${amountText(needed)} needed, and of ${amountText(most)} are ${amountText(used)} used${others}`
+    return `${amountText(used + awaited + needed - most)} of ${resource} (${why})`
+  })
+  return texts.join(', ')
+}
+
+/** Returns the command that raises the quota by what it lacks. */
+export function raiseCommand({ quota: { metadata }, amounts }: ClaimLack): string {
+  const hard = amounts.map(({ resource, needed, awaited, used }) => [resource, amountText(used + awaited + needed)])
+  const patch = JSON.stringify({ spec: { hard: Object.fromEntries(hard) } })
+  return `kubectl -n ${metadata.namespace} patch resourcequota ${metadata.name} --type merge -p '${patch}'`
+}
+
+const BINARY_UNITS = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'] as const
+
+/** Returns an amount as a quantity, in the largest unit of which it is a whole number. */
+function amountText(amount: bigint): string {
+  let [left, unit] = [amount, 0]
+  while (left > 0n && left % 1024n === 0n && unit < BINARY_UNITS.length - 1) {
+    left /= 1024n
+    unit += 1
+  }
+  return `${left}${BINARY_UNITS[unit]}`
+}
+
 /** What a quota refused, read from the answer of the API server. */
 export interface QuotaRefusal {
   readonly quota: string

@@ -53,6 +53,7 @@ export const RUNS: Runs = {
   workspacesPointsLateCalm: 5,
   workspacesReset: 10,
   workspacesResetCalm: 10,
+  workspacesResetFull: 10,
   sharedWorkspaces: 10,
   endsWorkspaces: 10,
   rush: 20,

@@ -10,6 +10,7 @@ import {
 import { BY_CHILD, BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import { familyKey } from '../../cluster/ownership.ts'
+import type { QuotaView } from '../../cluster/quotas.ts'
 import { OF_WORKSPACE, type StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE } from '../../images/references.ts'
@@ -33,6 +34,8 @@ export const BY_IMAGE_NAMESPACE = 'image namespace'
 export const BY_FORMER_IMAGE = 'former image'
 /** `<namespace>/<name>` of the Secrets that passwords and user data come from. */
 export const BY_NAMED_SECRET = 'named secret'
+/** Namespace of a machine whose root disk is being replaced. */
+export const BY_REPLACED = 'replaced'
 
 /** The part of the cluster caches that machines read. */
 export interface ClusterFacts {
@@ -45,6 +48,8 @@ export interface ClusterFacts {
   readonly secrets: Readable<KubeObject>
   readonly storageClasses: Readable<StorageClassView>
   readonly namespaces: Readable<KubeObject>
+  /** With the index BY_NAMESPACE. */
+  readonly quotas: Readable<QuotaView> & Pick<Store<QuotaView>, 'find'>
 }
 
 const OWN = ownKind<MachineView, VirtualMachineSpec>({
@@ -57,6 +62,7 @@ const OWN = ownKind<MachineView, VirtualMachineSpec>({
       ...OF_WORKSPACE.annotations,
       ANNOTATIONS.rebuildRequestedAt,
       ANNOTATIONS.resetRequestedAt,
+      ANNOTATIONS.deleteDiskFirst,
       ANNOTATIONS.givenRebuild,
       ANNOTATIONS.givenReset,
       ANNOTATIONS.runStrategy,
@@ -86,12 +92,15 @@ export class MachineCaches {
     .index(BY_FORMER_IMAGE, formerImageOf)
     .index(BY_IMAGE_NAMESPACE, (vm) => [...new Set(imagesNamedBy(vm).map(namespaceOf))])
     .index(BY_NAMED_SECRET, namedSecretsOf)
+    .index(BY_REPLACED, ({ metadata, status }) => (status.replacement === undefined ? [] : [metadata.namespace ?? '']))
     .index(BY_CHILD, childrenOf)
   readonly kubevirt = new Store<KubeVirtView>()
   readonly instances = new Store<InstanceView>()
   readonly images: Store<ImageView>
   readonly cluster: ClusterFacts
   readonly reflectors: Reflectors
+  /** Uids of the machines whose new root disk is being asked for: it is not in the caches before the API server has answered. Only one operator leads. */
+  readonly asking = new Set<string>()
 
   constructor(reflectors: Reflectors, images: Store<ImageView>, cluster: ClusterFacts) {
     this.reflectors = reflectors

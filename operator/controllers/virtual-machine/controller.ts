@@ -9,6 +9,7 @@ import type { Neighbours } from '../../cluster/neighbours.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { isTerminating, keyOf } from '../../kube/kube-object.ts'
+import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
 import type { ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
@@ -50,6 +51,12 @@ interface Prepared {
   readonly restore: Restoring | undefined
 }
 
+/** Reports whether a plan asks for the disk that is to replace the root disk. */
+function asksForNext({ apply, status }: MachinePlan): boolean {
+  const { name } = status.replacement?.disk ?? {}
+  return apply.some(({ kind, metadata }) => kind === DATA_VOLUME.kind && metadata.name === name)
+}
+
 /** Reconciles VirtualMachines while this process leads. */
 export class MachineController extends ObjectController<MachineView, MachinePlan, Prepared> {
   constructor(options: Options) {
@@ -77,6 +84,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         obstacles.drop(vm)
         neighbours.forget(vm.metadata.uid ?? '')
         cloudInits.forget(vm.metadata.uid ?? '')
+        caches.asking.delete(vm.metadata.uid ?? '')
       },
       whole: viewMachine,
       gauges: metrics,
@@ -102,7 +110,11 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const key = keyOf(vm.metadata)
         const awaited = awaitedNeighbours(world)
         const known = neighbours.await(vm.metadata.uid ?? '', awaited, () => this.queue.add(key))
-        return planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
+        const plan = planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
+        const { uid = '' } = vm.metadata
+        if (asksForNext(plan)) caches.asking.add(uid)
+        else caches.asking.delete(uid)
+        return plan
       },
       reads: { hasOurs: hasMachineDisk, countReferences },
       throttle: (vm, { status, remove }, sinceWriteMs) =>

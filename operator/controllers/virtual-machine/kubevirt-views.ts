@@ -54,6 +54,8 @@ export interface KubeVirtView extends KubeObject {
   readonly restartRequired: string
   /** Name of the VirtualMachineRestore that is at work on it; empty if none is. */
   readonly restoreInProgress: string
+  /** Name of the VirtualMachineSnapshot that KubeVirt is taking of it; empty if none is. */
+  readonly snapshotInProgress: string
   /** The last restore that wrote its spec, as `<name>-<uid>`; empty if none did. */
   readonly lastRestore: string
   /** Name of the claim of its root disk; empty if the root disk is a DataVolume. */
@@ -134,6 +136,7 @@ export function viewKubeVirt(object: KubeObject): KubeVirtView {
     },
     ...waitingChange(conditions, raw.status?.printableStatus),
     restoreInProgress: upTo(253, raw.status?.restoreInProgress),
+    snapshotInProgress: upTo(253, raw.status?.snapshotInProgress),
     lastRestore: upTo(317, object.metadata.annotations?.[LAST_RESTORE]),
     rootClaim: upTo(253, rootVolume(raw.spec)?.persistentVolumeClaim?.claimName),
     rootDataVolume: upTo(253, rootVolume(raw.spec)?.dataVolume?.name),

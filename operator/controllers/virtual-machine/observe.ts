@@ -14,6 +14,7 @@ import { hasDisk } from './decide/machine-plan.ts'
 import { storageClassOf } from './decide/plan-children.ts'
 import { furtherDisksOf } from './further-disks.ts'
 import { isLeftTo, restoreOf } from './restores.ts'
+import { isAwaited, roomFor } from './room.ts'
 import { otherRootsOf, rootNameOf } from './root-disks.ts'
 import type { ClaimFacts, MachineView, MachineWorld } from './world.ts'
 
@@ -54,6 +55,7 @@ export function observeMachine(
     imageNamespace: namespaceState(cluster.namespaces.get(namespaceOf(imageKey ?? ''))),
     rootName,
     ...roots,
+    ...(isAwaited(roots.next) && { room: roomFor(vm, disk.claim, caches) }),
     ...disk,
     disks: further.disks,
     diskClaims: further.diskClaims,

@@ -55,6 +55,50 @@ function lives<T extends KubeObject>(store: (of: CachesBench) => Store<T>, objec
   expect(taken()).toEqual(['team/vm'])
 }
 
+describe('a machine that waits for room for a second root disk', () => {
+  const REPLACED = { status: { replacement: { asked: 'Reset', disk: { name: 'vm-root-g2' } } } } as const
+  const aQuota = (used: string) =>
+    ({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'small', namespace: 'team' },
+      hard: { persistentvolumeclaims: '2' },
+      used: { persistentvolumeclaims: used },
+      spec: undefined,
+    }) as const
+  const other = { name: 'bystander-root-g2', ...FOREIGN }
+
+  it('is looked at when a quota of its namespace changes, until its disk is asked for', () => {
+    bench.put(bench.quotas, aQuota('1'))
+    expect(taken()).toEqual([])
+    bench.put(bench.caches.machines, aVM({}, REPLACED))
+    taken()
+    bench.put(bench.quotas, aQuota('1'))
+    expect(taken()).toEqual([])
+    bench.put(bench.quotas, aQuota('2'))
+    expect(taken()).toEqual(['team/vm'])
+    bench.put(bench.dataVolumes, aDisk({}, { name: 'vm-root-g2' }))
+    taken()
+    bench.drop(bench.quotas, aQuota('2'))
+    expect(taken()).toEqual([])
+  })
+
+  it('is looked at when others of its namespace do not wait any more', () => {
+    bench.put(bench.caches.machines, aVM({}, REPLACED))
+    taken()
+    bench.put(bench.dataVolumes, aDisk({}, other))
+    expect(taken()).toEqual([])
+    bench.put(bench.dataVolumes, aDisk({}, { ...other, ...GOING }))
+    expect(taken()).toEqual(['team/vm'])
+    bench.drop(bench.dataVolumes, aDisk({}, { ...other, ...GOING }))
+    const bystander = (more: object) => aVM({ name: 'bystander', uid: 'bystander' }, { ...READY, ...more })
+    bench.put(bench.caches.machines, bystander(REPLACED))
+    taken()
+    bench.put(bench.caches.machines, bystander({}))
+    expect(taken()).toEqual(['team/vm'])
+  })
+})
+
 describe('a machine is looked at', () => {
   it('when it is left alone with an image that has no artifact, and no sooner', () => {
     const refer = (count: number, artifact?: typeof ARTIFACT) =>

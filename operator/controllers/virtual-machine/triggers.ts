@@ -1,13 +1,15 @@
-import { LABELS } from '@open-terrain/constructs'
+import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import { VIRTUAL_MACHINE_CONDITIONS } from '@open-terrain/constructs/operator'
+import { isSame } from '../../base/equality.ts'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { namespaceState } from '../../cluster/namespace-state.ts'
 import { familyKey } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { whenContentChanged } from '../../runtime/store.ts'
-import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, MACHINE, type MachineCaches } from './caches.ts'
+import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, BY_REPLACED, MACHINE, type MachineCaches } from './caches.ts'
 import { shorterNameOf } from './hashed-names.ts'
 import type { MachineView } from './world.ts'
 
@@ -39,10 +41,48 @@ export function listenForMachineTriggers(caches: MachineCaches, enqueue: (key: s
     refersTo(cluster.secrets, BY_NAMED_SECRET, (secret) => secret),
     // A disk may wait for its StorageClass, or have a warning about it.
     cluster.storageClasses.onChange(whenContentChanged(waiting)),
+    ...roomTriggers(caches, all),
     refersTo(cluster.namespaces, BY_NAMESPACE, namespaceState),
     refersTo(cluster.namespaces, BY_IMAGE_NAMESPACE, namespaceState),
     caches.reflectors.onInstalled(waiting),
   ]
+}
+
+/**
+ * Requeues the machines whose new root disk is recorded and not asked for, when there may be room for it: a quota has changed, or what others of their namespace
+ * have asked for. A quota changes with each claim of its namespace.
+ */
+function roomTriggers(
+  { machines, cluster }: MachineCaches,
+  all: (found: Iterable<MachineView>) => void,
+): readonly (() => void)[] {
+  const roomIn = ({ metadata: { namespace = '' } }: KubeObject) => {
+    const isUnasked = ({ status: { replacement } }: MachineView) =>
+      cluster.dataVolumes.get(keyOf({ namespace, name: replacement?.disk.name ?? '' })) === undefined
+    all(machines.find(BY_REPLACED, namespace).filter(isUnasked))
+  }
+  const asked = ({ metadata, status }: MachineView) => [
+    metadata.annotations?.[ANNOTATIONS.deleteDiskFirst],
+    status.replacement,
+  ]
+  return [
+    cluster.quotas.onChange(
+      whenContentChanged(({ before, after }) => {
+        const quota = after ?? before
+        if (quota !== undefined) roomIn(quota)
+      }),
+    ),
+    cluster.dataVolumes.onChange(({ before, after }) => {
+      if (before !== undefined && isGoneOrGoing(after) && !isTerminating(before)) roomIn(before)
+    }),
+    machines.onChange(({ before, after }) => {
+      if (before?.status.replacement !== undefined && !isSame(asked(before), after && asked(after))) roomIn(before)
+    }),
+  ]
+}
+
+function isGoneOrGoing(object: KubeObject | undefined): boolean {
+  return object === undefined || isTerminating(object)
 }
 
 function isOnAnotherImage({ status }: MachineView): boolean {

@@ -9,6 +9,7 @@ import type {
 import type { NamespaceState } from '../../cluster/namespace-state.ts'
 import type { AwaitedNeighbours } from '../../cluster/neighbour-facts.ts'
 import type { OwnView } from '../../cluster/own-view.ts'
+import type { ClaimNeeds, QuotaView } from '../../cluster/quotas.ts'
 import type { DataVolumeView, StorageClassView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import type { ImageClaim } from '../../images/references.ts'
@@ -130,6 +131,16 @@ export interface NextDisk extends RootDisk {
   readonly hasCloneSource: boolean
 }
 
+/** What is known about room for a second root disk. */
+export interface RoomFacts {
+  /** The ResourceQuotas of the namespace. */
+  readonly quotas: readonly QuotaView[]
+  /** The root disks that other machines of the namespace have asked for, or are about to, and whose claims are not there yet. `size` as in their specs. */
+  readonly awaited: readonly Pick<ClaimNeeds, 'size'>[]
+  /** Whether a DataVolume is being cloned from the present root disk. */
+  readonly isBeingCloned: boolean
+}
+
 /** Everything known about one machine at one moment. A plan is a function of this and the time. */
 export interface MachineWorld {
   readonly vm: MachineView
@@ -150,6 +161,8 @@ export interface MachineWorld {
   readonly rootName: string
   /** The root disk that is made to replace it, as the status names it. */
   readonly next: NextDisk | undefined
+  /** Looked at only while a new root disk is recorded that has no claim. */
+  readonly room?: RoomFacts | undefined
   /** The root disk that was replaced last, as the status names it, as long as it is there. */
   readonly old: ReplacedDisk | undefined
   /** All root disks that have a DataVolume of the machine and are neither the present one nor the next one. */

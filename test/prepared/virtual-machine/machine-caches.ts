@@ -1,6 +1,14 @@
 import { vmDiskImage } from '@open-terrain/constructs/operator'
-import { ofImageOrMachine, ofWorkspaceOrMachine } from '../../../operator/cluster/caches.ts'
+import {
+  BY_CLONE_SOURCE,
+  BY_NAMESPACE,
+  byNamespace,
+  ofImageOrMachine,
+  ofWorkspaceOrMachine,
+} from '../../../operator/cluster/caches.ts'
+import { unfinishedCloneOf } from '../../../operator/cluster/clone-sources.ts'
 import { BY_OWNER } from '../../../operator/cluster/ownership.ts'
+import type { QuotaView } from '../../../operator/cluster/quotas.ts'
 import type { StorageClassView } from '../../../operator/cluster/views.ts'
 import { MachineCaches } from '../../../operator/controllers/virtual-machine/caches.ts'
 import type { CloneFacts } from '../../../operator/controllers/virtual-machine/world.ts'
@@ -21,13 +29,16 @@ import { fakeLog } from '../runtime/fake-log.ts'
 export class CachesBench {
   readonly client = new ScriptedClient()
   readonly images = new Store<ImageView>()
-  readonly dataVolumes = new Store<CloneFacts>().index(BY_OWNER, ofImageOrMachine)
+  readonly dataVolumes = new Store<CloneFacts>()
+    .index(BY_OWNER, ofImageOrMachine)
+    .index(BY_CLONE_SOURCE, unfinishedCloneOf)
   readonly claims = new Store<KubeObject>().index(BY_OWNER, ofWorkspaceOrMachine)
   readonly snapshots = new Store<KubeObject>()
   readonly dataSources = new Store<KubeObject>()
   readonly secrets = new Store<KubeObject>()
   readonly namespaces = new Store<KubeObject>()
   readonly storageClasses = new Store<StorageClassView>()
+  readonly quotas = new Store<QuotaView>().index(BY_NAMESPACE, byNamespace)
   /** Whether the cluster serves DataVolumes. */
   hasDataVolumes = true
   readonly reflectors: Reflectors
@@ -35,7 +46,8 @@ export class CachesBench {
   #version = 1_000
 
   constructor() {
-    const { client, images, dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses } = this
+    const { client, images, dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses, quotas } =
+      this
     client.before = ({ kind }) => {
       if (kind === DATA_VOLUME.kind && !this.hasDataVolumes) throw apiError('NotFound')
     }
@@ -43,7 +55,7 @@ export class CachesBench {
     this.reflectors = new Reflectors({ client, clock, random: () => 0, log: fakeLog(), onRelist: () => undefined })
     this.reflectors.add(DATA_VOLUME, dataVolumes, (object) => object as CloneFacts)
     this.reflectors.add(vmDiskImage, images, (object) => object as ImageView)
-    const cluster = { dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses }
+    const cluster = { dataVolumes, claims, snapshots, dataSources, secrets, namespaces, storageClasses, quotas }
     this.caches = new MachineCaches(this.reflectors, images, cluster)
     // A test fills the caches by hand, so they count as complete.
     Object.defineProperty(this.caches, 'isComplete', { value: true })

@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   type CloneDataVolumeObject,
+  deletionWord,
   FINALIZERS,
   parseVirtualMachineSpec,
   rootDiskGeneration,
@@ -9,16 +10,22 @@ import {
 } from '@open-terrain/constructs/operator'
 import { toTime } from '../../../operator/base/time.ts'
 import { BY_CLONE_SOURCE } from '../../../operator/cluster/caches.ts'
-import type { CloneSource } from '../../../operator/cluster/clone-sources.ts'
+import { CLONE_SOURCES, type CloneSource } from '../../../operator/cluster/clone-sources.ts'
 import { hasDisk, type MachinePlan } from '../../../operator/controllers/virtual-machine/decide/machine-plan.ts'
 import { planMachine } from '../../../operator/controllers/virtual-machine/decide/plan.ts'
 import { machineThrottleOf } from '../../../operator/controllers/virtual-machine/decide/status.ts'
 import { furtherDisksOf } from '../../../operator/controllers/virtual-machine/further-disks.ts'
 import { type InstanceView, viewKubeVirt } from '../../../operator/controllers/virtual-machine/kubevirt-views.ts'
+import { isAwaited } from '../../../operator/controllers/virtual-machine/room.ts'
 import { otherRootsOf, rootNameOf } from '../../../operator/controllers/virtual-machine/root-disks.ts'
-import type { ClaimFacts, CloneFacts, MachineWorld } from '../../../operator/controllers/virtual-machine/world.ts'
+import type {
+  ClaimFacts,
+  CloneFacts,
+  MachineWorld,
+  RoomFacts,
+} from '../../../operator/controllers/virtual-machine/world.ts'
 import type { ImageView } from '../../../operator/images/image-view.ts'
-import type { KubeObject } from '../../../operator/kube/kube-object.ts'
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import type { Removal, Touch } from '../../../operator/runtime/plan.ts'
 import { PlanWalk } from '../runtime/plan-walk.ts'
 import { aClaim, aDisk, DISK } from './machine-disks.ts'
@@ -56,6 +63,8 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   readonly images = new Map<string, ImageView>()
   /** Names of what cannot be cloned any more. */
   readonly gone = new Set<string>()
+  /** How many claims of root disks a ResourceQuota allows; undefined: there is none. */
+  claimsMax: number | undefined
   /** How far the clock of the API server is ahead of the operator's; undefined: not known. */
   serverAheadMs: number | undefined = 0
   #version = 400
@@ -170,6 +179,22 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
     const { artifact } = image?.status ?? {}
     const source = artifact && { kind: artifact.kind, namespace: 'farm', name: artifact.name }
     this.set(otherRootsOf(vm, name, machine, caches, source))
+    this.set({ room: isAwaited(this.world.next) ? this.#room() : undefined })
+  }
+
+  #room(): RoomFacts {
+    const claims = [this.world.claim, ...[...this.roots.values()].map((one) => one.claim)]
+    const used = { persistentvolumeclaims: String(claims.filter((one) => one !== undefined).length) }
+    const hard = { persistentvolumeclaims: String(this.claimsMax) }
+    const metadata = { namespace: 'team', name: 'small' }
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, hard, used, spec: undefined }
+    const quotas = this.claimsMax === undefined ? [] : [quota]
+    return { quotas, awaited: [], isBeingCloned: this.rescues.length > 0 }
+  }
+
+  /** Somebody gives the present root disk up for the new one, as the status tells. */
+  giveUp(): this {
+    return this.annotate(ANNOTATIONS.deleteDiskFirst, deletionWord(this.world.vm) ?? 'none')
   }
 
   /** A claim of people, or of KubeVirt. */
@@ -394,7 +419,10 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
       this.claims.delete(name)
       return
     }
-    if (onlyIf.some((one) => 'absent' in one) && hasCloneSource) throw new Error('what is cloned from is there')
+    const sources = onlyIf
+      .flatMap((one) => ('absent' in one ? one.absent : []))
+      .filter(({ type }) => isCloneSource(type))
+    if (sources.length > 0 && hasCloneSource) throw new Error('what is cloned from is there')
     this.log.push(`delete ${kind} ${name}`)
     this.removed.push({ kind, world: this.world })
     const going = <T extends KubeObject>(object: T): T => ({
@@ -415,6 +443,8 @@ interface MergePatch {
     readonly spec: { readonly volumes?: readonly object[]; readonly domain?: { readonly firmware: object } }
   }
 }
+
+const isCloneSource = (type: ResourceType) => Object.values(CLONE_SOURCES).some((one) => one === type)
 
 const nameOf = (key: string) => key.slice(key.indexOf('/') + 1)
 

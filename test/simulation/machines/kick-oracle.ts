@@ -17,7 +17,7 @@ import { WitnessOracle } from '../oracle/oracle.ts'
 import { CLOCK_OFFSET_MS } from '../replica.ts'
 import type { Trace } from '../traces.ts'
 import type { KickLimits } from './kick-limits.ts'
-import { isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
+import { isGivenUp, isOfMachines, type MachineWitness, nameOf } from './machine-traces.ts'
 
 interface Budget {
   kicks: number
@@ -179,13 +179,15 @@ export class KickOracle extends WitnessOracle<KickWitness> {
 }
 
 /** Reports whether a disk is recreated for another reason than that it hangs. */
-function isToGo({ metadata, status }: Machine, uid: string): boolean {
+function isToGo(machine: Machine, uid: string): boolean {
+  const { metadata, status } = machine
   const isAsMade = status?.clone?.generation === metadata.generation
   const isReplaced = [status?.oldDisk?.dataVolumeUID, status?.replacement?.disk.uid].includes(uid)
   const isReset = status?.bootedAt === undefined && metadata.annotations?.[ANNOTATIONS.resetRequestedAt] !== undefined
   return (
     isReplaced ||
     isReset ||
+    isGivenUp(machine) ||
     !isAsMade ||
     status?.message?.includes('what the root disk was being cloned from is gone') === true
   )

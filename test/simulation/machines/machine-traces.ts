@@ -1,3 +1,5 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { deletionWord } from '@open-terrain/constructs/operator'
 import { controllerOf } from '../../../operator/kube/controller-of.ts'
 import { type KubeObject, keyOf, type ResourceType } from '../../../operator/kube/kube-object.ts'
 import {
@@ -22,6 +24,12 @@ export interface MachineWitness extends Pick<Witness, 'disturbances' | 'report'>
 /** Reports whether it is the kind of Open Terrain: KubeVirt's kind has the same name. */
 export function isOfMachines({ group, kind }: ResourceType): boolean {
   return group === MACHINE.group && kind === MACHINE.kind
+}
+
+/** Reports whether somebody has said that the root disk goes before the new one is made, in the words that the machine tells. */
+export function isGivenUp(machine: Machine): boolean {
+  const word = machine.metadata.annotations?.[ANNOTATIONS.deleteDiskFirst]
+  return word !== undefined && word === deletionWord(machine)
 }
 
 export function nameOf({ kind, metadata }: KubeObject): string {

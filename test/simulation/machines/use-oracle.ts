@@ -13,7 +13,7 @@ import type { DataVolume } from '../../harness/kinds.ts'
 import { isDeletion, isEnd, isOperator } from '../chronicle.ts'
 import { WitnessOracle } from '../oracle/oracle.ts'
 import { decidedWithinMs, mustKnow, type Trace } from '../traces.ts'
-import { type MachineWitness, nameOf } from './machine-traces.ts'
+import { isGivenUp, type MachineWitness, nameOf } from './machine-traces.ts'
 
 /**
  * Invariant 5, for disks: the source of a clone lasts until it is complete. A disk that has booted, and a guest that runs, last as long as their
@@ -52,7 +52,8 @@ export class UseOracle extends WitnessOracle<MachineWitness> {
     const machine = this.witness.traces.machineOf(object)
     if (machine === undefined || isDeletion(machine.object)) return
     // Whether somebody has asked for another disk, and when this one may go, is checked where people ask.
-    if (machine.object.status?.oldDisk?.dataVolumeUID === object.metadata.uid) return
+    const { status } = machine.object
+    if (isGivenUp(machine.object) || status?.oldDisk?.dataVolumeUID === object.metadata.uid) return
     if (this.#booted.has(object.metadata.uid ?? '') && this.#hasClaim(object))
       this.#report(`${nameOf(object)} is deleted, and the guest of ${nameOf(machine.object)} has run from it`)
   }

@@ -52,6 +52,7 @@ export const MACHINES = {
   planDisk: () => import('../../../operator/controllers/virtual-machine/decide/plan-disk.ts'),
   planHung: () => import('../../../operator/controllers/virtual-machine/decide/plan-hung.ts'),
   planImage: () => import('../../../operator/controllers/virtual-machine/decide/plan-image.ts'),
+  secondDisk: () => import('../../../operator/controllers/virtual-machine/decide/second-disk.ts'),
   planReplacement: () => import('../../../operator/controllers/virtual-machine/decide/plan-replacement.ts'),
   references: () => import('../../../operator/controllers/virtual-machine/references.ts'),
   triggers: () => import('../../../operator/controllers/virtual-machine/triggers.ts'),

@@ -50,6 +50,20 @@ export const RESET_MUTANTS: readonly Mutant[] = [
     seed: 4,
   },
   {
+    name: 'a root disk is deleted before the new one is made, and nobody has said so',
+    invariant: 5,
+    seam: seam(MACHINES.secondDisk, 'isDeletionDue', (isDeletionDue) => (draft, image, next) => {
+      const word = wordToldBy(draft.world)
+      if (word === undefined) return false
+      const { vm } = draft.world
+      const annotations = { ...vm.metadata.annotations, 'pelotech.ot/delete-disk-first': word }
+      const said = { ...vm, metadata: { ...vm.metadata, annotations } }
+      return isDeletionDue({ ...draft, world: { ...draft.world, vm: said } }, image, next)
+    }),
+    kind: 'workspacesResetFull',
+    seed: 4,
+  },
+  {
     name: 'a request for a new root disk counts twice',
     invariant: 5,
     alsoCaughtAs: [7],
@@ -72,6 +86,11 @@ export const RESET_MUTANTS: readonly Mutant[] = [
     seed: 8,
   },
 ]
+
+function wordToldBy({ vm }: Draft['world']): string | undefined {
+  const { message = '' } = vm.status.conditions?.find(({ type }) => type === 'Replacing') ?? {}
+  return /delete-disk-first=([0-9a-f]+)$/.exec(message)?.[1]
+}
 
 /** Nobody knows what a machine was given. The package of constructs is not imported here: it would be loaded before it is mutated. */
 function withoutGiven<T extends KubeObject>(child: T): T {

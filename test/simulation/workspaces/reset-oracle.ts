@@ -55,6 +55,8 @@ interface Request {
 
 interface Fate {
   readonly requests: Readonly<Record<Asked, Request[]>>
+  /** Uids of the claims that people have given up for a new one. */
+  readonly givenUp: Set<string>
   /** Names of the disks that KubeVirt's machine was given in the place of another one. */
   readonly given: Set<string>
   /** When KubeVirt's machine got another root disk last. */
@@ -108,6 +110,7 @@ export class ResetOracle extends WitnessOracle<World> {
     if (type !== 'MODIFIED' || before === undefined) return
     const [now, then] = [object as Machine, before as Machine]
     const fate = this.#fateOf(now)
+    if (!isOperator(actor)) this.#noteWord(now, then)
     for (const asked of ['Reset', 'Rebuild'] as const) {
       const [value, was] = [now, then].map((one) => one.metadata.annotations?.[ANNOTATION_OF[asked]])
       if (value === undefined || value === was) continue
@@ -119,6 +122,13 @@ export class ResetOracle extends WitnessOracle<World> {
     const { replacement } = now.status ?? {}
     if (replacement !== undefined && then.status?.replacement === undefined)
       this.#checkBegin(now, then, replacement, revision)
+  }
+
+  /** The word is of the claim that the machine starts from, at the moment when it is said. */
+  #noteWord(now: Machine, then: Machine): void {
+    const [word, was] = [now, then].map(({ metadata }) => metadata.annotations?.[ANNOTATIONS.deleteDiskFirst])
+    const uid = this.#rootOf(now)?.metadata.uid
+    if (word !== undefined && word !== was && uid !== undefined) this.#fateOf(now).givenUp.add(uid)
   }
 
   /** The operator gives each value of a workspace to a machine once. */
@@ -233,6 +243,17 @@ export class ResetOracle extends WitnessOracle<World> {
     const isLeaving = this.witness.chronicle.traces.leavingNamespaces.has(namespace)
     if (machine === undefined || isLeaving || isDeletion(machine)) return
     if (!isRootDisk(machine, name) || !this.#isUsed(object, name)) return
+    const given = this.#usedClaim(namespace, name)?.metadata.uid ?? ''
+    const isGivenUp = this.#fateOf(machine).givenUp.has(given)
+    if (isGivenUp) this.#checkGivenUp(machine, `${namespace}/${name}`, revision)
+    else this.#checkReplaced(machine, { namespace, name }, revision)
+  }
+
+  #checkReplaced(
+    machine: Machine,
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    revision: number,
+  ): void {
     const { oldDisk } = machine.status ?? {}
     const title = `root disk ${namespace}/${name}, which a guest has run from, is deleted`
     const { epochMs, elapsedMs } = this.witness.time
@@ -250,6 +271,16 @@ export class ResetOracle extends WitnessOracle<World> {
   /** Reports whether a guest has run from the claim of that name, which is there. */
   #isUsed({ metadata: { namespace } }: KubeObject, name: string): boolean {
     return this.#usedClaim(namespace, name) !== undefined
+  }
+
+  /** It was said that it goes first. It goes while the guest is off. */
+  #checkGivenUp(machine: Machine, name: string, revision: number): void {
+    const guests = [...this.#instances.values()].filter(
+      ({ object }) => keyOf(object.metadata) === keyOf(machine.metadata) && isRunning(object),
+    )
+    const title = `root disk ${name}, which was given up, is deleted`
+    if (guests.length > 0) this.#report(revision, `${title} while its guest runs`)
+    if (machine.status?.replacement === undefined) this.#report(revision, `${title}, and no new one is recorded`)
   }
 
   #usedClaim(namespace: string | undefined, name: string): KubeObject | undefined {
@@ -276,6 +307,7 @@ export class ResetOracle extends WitnessOracle<World> {
   #fateOf({ metadata: { uid = '' } }: KubeObject): Fate {
     const found = this.#fates.get(uid) ?? {
       requests: { Reset: [], Rebuild: [] },
+      givenUp: new Set<string>(),
       given: new Set<string>(),
       givenAtMs: Number.NEGATIVE_INFINITY,
       passed: new Set<string>(),

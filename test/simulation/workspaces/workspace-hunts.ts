@@ -315,6 +315,23 @@ const reset = (family: fc.Arbitrary<Schedule>): fc.Arbitrary<Schedule> =>
 const workspacesReset = reset(FAMILIES.workspaces)
 const workspacesResetCalm = reset(FAMILIES.workspacesCalm)
 
+/** The same with room for no second disk at first. Of two that wait for room, one is given up. */
+const workspacesResetFull = workspacesResetCalm.map((schedule): Schedule => {
+  const steps = schedule.steps.flatMap((step, at): Step[] => {
+    const { action } = step
+    if (!['resetLab', 'resetVm', 'rebuildLab', 'rebuildVm'].includes(action.do) || !('workspace' in action))
+      return [step]
+    const { workspace } = action
+    const givenUp: Step[] = at % 2 === 0 ? [{ afterMs: 20_000, action: { do: 'giveUpDisks', workspace } }] : []
+    return [
+      { afterMs: 0, action: { do: 'fillWorkspace', workspace, forMs: 2 * MINUTE } },
+      { ...step, afterMs: step.afterMs + 2_000 },
+      ...givenUp,
+    ]
+  })
+  return { ...schedule, steps }
+})
+
 export const WORKSPACE_HUNTS = {
   workspacesUnseen,
   workspacesLate,
@@ -334,4 +351,5 @@ export const WORKSPACE_HUNTS = {
   workspacesPointsLateCalm,
   workspacesReset,
   workspacesResetCalm,
+  workspacesResetFull,
 } as const

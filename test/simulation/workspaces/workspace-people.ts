@@ -184,6 +184,12 @@ export class WorkspacePeople implements People {
       case 'crampWorkspace':
         this.#cramp(lab, action.forMs)
         return
+      case 'fillWorkspace':
+        this.#fill(lab, action.forMs)
+        return
+      case 'giveUpDisks':
+        this.#giveUp(lab)
+        return
       case 'restartVm':
       case 'harmPlay':
         this.#interfere(action, lab)
@@ -483,10 +489,32 @@ export class WorkspacePeople implements People {
     this.#world.trouble.later(action.forMs, () => this.#share(lab))
   }
 
-  #cramp({ name: namespace }: Lab, forMs: number): void {
+  #cramp(lab: Lab, forMs: number): void {
+    this.#limit(lab, 'cramped', { pods: '0', persistentvolumeclaims: '0' }, forMs)
+  }
+
+  #fill(lab: Lab, forMs: number): void {
+    leaveRefused(() => {
+      const { items } = this.#world.cluster.admin.list(PERSISTENT_VOLUME_CLAIM, { namespace: lab.name })
+      this.#limit(lab, 'full', { persistentvolumeclaims: String(items.length) }, forMs)
+    })
+  }
+
+  #giveUp({ name: namespace }: Lab): void {
     const { admin } = this.#world.cluster
-    const hard = { pods: '0', persistentvolumeclaims: '0' }
-    const quota = objects.make(RESOURCE_QUOTA, { namespace, name: 'cramped' }, { spec: { hard } })
+    leaveRefused(() => {
+      for (const machine of admin.list(MACHINE, { namespace }).items as readonly Machine[]) {
+        const { message = '' } = machine.status?.conditions?.find(({ type }) => type === 'Replacing') ?? {}
+        const [, word] = new RegExp(`${ANNOTATIONS.deleteDiskFirst}=([0-9a-f]+)$`).exec(message) ?? []
+        const annotations = { [ANNOTATIONS.deleteDiskFirst]: word }
+        if (word !== undefined) admin.mergePatch(MACHINE, machine.metadata, { metadata: { annotations } })
+      }
+    })
+  }
+
+  #limit({ name: namespace }: Lab, name: string, hard: Readonly<Record<string, string>>, forMs: number): void {
+    const { admin } = this.#world.cluster
+    const quota = objects.make(RESOURCE_QUOTA, { namespace, name }, { spec: { hard } })
     leaveRefused(() => admin.create(RESOURCE_QUOTA, quota))
     this.#world.trouble.later(forMs, () => leaveRefused(() => admin.delete(RESOURCE_QUOTA, quota.metadata)))
   }

@@ -95,6 +95,10 @@ export type WorkspaceAction = {
   | { readonly do: 'deleteWorkspaceImage'; readonly vm: number }
   /** For a while, no more pods and claims may be created in its namespace. */
   | { readonly do: 'crampWorkspace'; readonly forMs: number }
+  /** For a while, it has room for the claims that are there, and for no others. */
+  | { readonly do: 'fillWorkspace'; readonly forMs: number }
+  /** Somebody gives up the disks of its machines that have no room for a second one, as they tell. */
+  | { readonly do: 'giveUpDisks' }
   /** The owner of the Secret that it has a copy of changes it, or stops sharing it or deletes it for a while. */
   | { readonly do: 'rotateLogin' }
   | { readonly do: 'withdrawLogin' | 'deleteLogin'; readonly forMs: number }

@@ -33,6 +33,7 @@ import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './
 import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
+import { isDeletionDue, isWordGiven, whyNoRoom } from './second-disk.ts'
 import type { Remark } from './status.ts'
 import { diskAge } from './up-to-date.ts'
 
@@ -79,6 +80,8 @@ function unswapped(
   const { world } = draft
   const moot = whyMoot(world, replacement)
   if (moot !== undefined) return cancelled(world, replacement, next, { why: moot, step: withOldDisk(draft, run()) })
+  const first = deletedFirst(draft, image, replacement, next)
+  if (first !== undefined) return first
   if (!isReady(draft, replacement, next))
     return withNextDisk(draft, image, replacement, next, withOldDisk(draft, run()))
   const why = whyNotSwapped(world)
@@ -210,7 +213,7 @@ function withNextDisk(
   next: NextDisk,
   step: Step,
 ): Step {
-  const { why, applyIf, apply = [], remove = [], status } = planNext(draft, image, replacement, next)
+  const { why, applyIf, apply = [], remove = [], status, isRoomAwaited } = planNext(draft, image, replacement, next)
   const remark = remarkOn(draft.world, replacement, why)
   const work = {
     ...step,
@@ -218,13 +221,17 @@ function withNextDisk(
     applyIf: [...(step.applyIf ?? []), ...(applyIf ?? [])],
     remove: [...(step.remove ?? []), ...remove],
     status: { ...step.status, ...status },
-    requeue: sooner(step.requeue, CLONE_REQUEUE),
+    // A change of a quota, and of what others have asked for, is an event.
+    requeue: isRoomAwaited ? step.requeue : sooner(step.requeue, CLONE_REQUEUE),
   }
   return withRemark(work, remark)
 }
 
 /** What is to be done for the new disk, and what it waits for that people may have to do something about. */
-type NextWork = Pick<Work, 'apply' | 'applyIf' | 'remove' | 'status'> & { readonly why?: string | undefined }
+type NextWork = Pick<Work, 'apply' | 'applyIf' | 'remove' | 'status'> & {
+  readonly why?: string | undefined
+  readonly isRoomAwaited?: boolean
+}
 
 function planNext(draft: MachineDraft, image: ImageState, replacement: Replacement, next: NextDisk): NextWork {
   const { world } = draft
@@ -242,7 +249,13 @@ function planNext(draft: MachineDraft, image: ImageState, replacement: Replaceme
   if (again !== undefined)
     return { status, why: again.why, remove: removalOf(clone, ...again.onlyIf, ...notInMachine(world)) }
   const { reason, message } = summaryOfDisk(clone, undefined, 'the new root disk')
-  return { status, ...(reason === 'CloneFailed' && { why: message }) }
+  if (reason !== 'CloneFailed') return { status }
+  // It was asked for before the quota showed what others had taken.
+  const lack = next.claim === undefined && image.kind === 'ready' ? whyNoRoom(draft, image, name) : undefined
+  if (lack === undefined || !isWordGiven(world)) return { status, why: lack ?? message }
+  const { namespace = '' } = world.vm.metadata
+  const noClaim = { absent: [{ type: PERSISTENT_VOLUME_CLAIM, namespace, name }], whose: "anybody's" as const }
+  return { status, why: lack, remove: removalOf(clone, noClaim, ...notInMachine(world)) }
 }
 
 function planClone(draft: MachineDraft, image: ImageState, replacement: Replacement): NextWork {
@@ -252,8 +265,44 @@ function planClone(draft: MachineDraft, image: ImageState, replacement: Replacem
     const { kind, name } = image.artifact
     return { why: `${kind} ${name}, the artifact in the status of the image, does not exist` }
   }
+  const lack = whyNoRoom(draft, image, disk.name)
+  if (lack !== undefined) return { why: lack, isRoomAwaited: true }
   const wanted = wantedClone(draft, image, disk.name)
   return { apply: [wanted], status: { replacement: { ...replacement, disk: cloneRecord(draft, image, disk.name) } } }
+}
+
+/**
+ * Deletes the present disk before the new one is made, where somebody has said so for this disk and this request, and a quota has no room for both. Nothing is
+ * stopped for it before the image can be cloned. From there on, the machine gets its disk as one that has lost it.
+ */
+function deletedFirst(
+  draft: MachineDraft,
+  image: ImageState,
+  replacement: Replacement,
+  next: NextDisk,
+): Step | undefined {
+  const { world } = draft
+  const { machine, clone, claim, vm } = world
+  if (claim === undefined || !isDeletionDue(draft, image, next) || whyNotSwapped(world) !== undefined) return undefined
+  const remarks = [remarkOnDeletion(world, replacement, claim)]
+  const which = `PersistentVolumeClaim ${claim.metadata.name}, the root disk,`
+  const wait = (text: string): Step => {
+    const message = `${which} is deleted before the new one is made, as somebody has asked for it: ${text}`
+    return { summary: withAbsence(world, waiting('Replacing', message)), remarks }
+  }
+  const same = unchanged(PERSISTENT_VOLUME_CLAIM, claim)
+  const on = machine && switchedOff(world, machine, { wait, onlyIf: [same] })
+  if (on !== undefined) return on
+  const step = wait('the new one is made when it is gone')
+  const { namespace = '' } = vm.metadata
+  const name = vmChildNames(vm.metadata.name).machine
+  const types =
+    machine === undefined ? [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE] : [VIRTUAL_MACHINE_INSTANCE]
+  const isOff = { absent: types.map((type) => ({ type, namespace, name })), whose: "anybody's" as const }
+  const message = `${which} is deleted with all that the guest has written to it: annotation ${ANNOTATIONS.deleteDiskFirst} asks for that, and a ResourceQuota has no room for a second one`
+  const event = { type: 'Warning', reason: 'DiskDeletedFirst', message } as const
+  const removals = removalOf(clone ?? claim, same, isOff, ...notInMachine(world))
+  return { ...step, remove: removals.map((one) => ({ ...one, event })) }
 }
 
 /** The image is made or corrected as for a machine without a disk. */
@@ -277,7 +326,7 @@ function whyMadeAgain(
   return { why, onlyIf: [{ absent: [{ type: CLONE_SOURCES[kind], namespace, name: source }], whose: "anybody's" }] }
 }
 
-/** The precondition of what must not happen to a disk that KubeVirt's machine names. */
+/** The precondition of what must not happen once KubeVirt's machine is another one than was seen: it names another disk, is on, or is being restored. */
 function notInMachine({ machine }: MachineWorld): Precondition[] {
   return machine === undefined ? [] : [unchanged(KUBEVIRT_VIRTUAL_MACHINE, machine)]
 }
@@ -309,7 +358,7 @@ function whyNotSwapped({ machine }: MachineWorld): string | undefined {
 /** Stops the guest, and gives KubeVirt's machine the new disk when it is off. */
 function switchedOver(draft: MachineDraft, replacement: Replacement, next: ReadyDisk): Step {
   const { world } = draft
-  const { machine, instance, vm } = world
+  const { machine, vm } = world
   const remarks = [remarkOn(world, replacement)]
   const onlyIf = [unchanged(DATA_VOLUME, next.clone)]
   const wait = (text: string): Step => {
@@ -322,19 +371,29 @@ function switchedOver(draft: MachineDraft, replacement: Replacement, next: Ready
     const absent = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE].map((type) => ({ type, namespace, name }))
     return { ...swapped(draft, replacement, next), onlyIf: [...onlyIf, { absent, whose: "anybody's" }] }
   }
+  const on = switchedOff(world, machine, { wait, onlyIf })
+  if (on !== undefined) return on
+  const { namespace = '', name } = machine.metadata
+  const isOff = { absent: [{ type: VIRTUAL_MACHINE_INSTANCE, namespace, name }], whose: "anybody's" as const }
+  const step = wait(`VirtualMachine ${name} of KubeVirt gets it`)
+  return { ...step, touch: [touched(machine, startingFrom(world, machine, next))], onlyIf: [...onlyIf, isOff] }
+}
+
+/** Stops the guest. Returns undefined once it is off. */
+function switchedOff(
+  world: MachineWorld,
+  machine: KubeVirtView,
+  { wait, onlyIf }: { readonly wait: (text: string) => Step; readonly onlyIf: readonly Precondition[] },
+): Step | undefined {
   const { name } = machine.metadata
   if (isTerminating(machine)) return wait(`VirtualMachine ${name} of KubeVirt is being deleted`)
   if (machine.runStrategy !== 'Halted')
     return { ...wait('the guest is stopped'), touch: [touched(machine, { runStrategy: 'Halted' })], onlyIf }
+  const { instance } = world
   const isBusy = IS_ON.has(machine.printableStatus) || IS_CHANGING.has(machine.printableStatus)
-  if (instance !== undefined || isBusy || machine.isStartAsked || !isTrusted(world, 'KubeVirt')) {
-    const lasts = `if this lasts, see whether that node is lost: VirtualMachineInstance ${name} ends only when its pod does`
-    return wait(`the guest is being stopped${nodeOf(instance)}; ${lasts}`)
-  }
-  const { namespace = '' } = machine.metadata
-  const isOff = { absent: [{ type: VIRTUAL_MACHINE_INSTANCE, namespace, name }], whose: "anybody's" as const }
-  const step = wait(`VirtualMachine ${name} of KubeVirt gets it`)
-  return { ...step, touch: [touched(machine, startingFrom(world, machine, next))], onlyIf: [...onlyIf, isOff] }
+  if (instance === undefined && !isBusy && !machine.isStartAsked && isTrusted(world, 'KubeVirt')) return undefined
+  const lasts = `if this lasts, see whether that node is lost: VirtualMachineInstance ${name} ends only when its pod does`
+  return wait(`the guest is being stopped${nodeOf(instance)}; ${lasts}`)
 }
 
 /** Only in the version that was looked at: a guest that somebody starts meanwhile, or a restore that begins, is seen first. */
@@ -448,6 +507,12 @@ function remarkOn(world: MachineWorld, { asked, disk }: Replacement, why?: strin
   const loss = `PersistentVolumeClaim ${old} is deleted ${when} (policy key resetGrace), with all that the guest has written to it: save before what is needed`
   const message = `${what}; ${loss}${keptState(world)}${why === undefined ? '' : `; it waits, and nothing is stopped or deleted: ${why}`}`
   return { type: 'Replacing', reason: why === undefined ? 'Replacing' : 'ReplacementBlocked', message }
+}
+
+function remarkOnDeletion(world: MachineWorld, { asked, disk }: Replacement, claim: KubeObject): Remark {
+  const { name } = claim.metadata
+  const message = `annotation ${ASKED_BY[asked]} asks for a new root disk, and annotation ${ANNOTATIONS.deleteDiskFirst} to delete the present one before: PersistentVolumeClaim ${name} is deleted when the guest is off, with all that the guest has written to it, and is not kept for resetGrace; the new one is a clone of VMDiskImage ${disk.image}${keptState(world)}`
+  return { type: 'Replacing', reason: 'Replacing', message }
 }
 
 /** KubeVirt keeps the state of a TPM, and UEFI variables, in a claim of its own. Nobody but people knows whether the new guest needs it. */

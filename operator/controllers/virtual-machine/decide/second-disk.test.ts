@@ -1,0 +1,211 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { deletionWord } from '@open-terrain/constructs/operator'
+import { describe, expect, it } from 'vitest'
+import { HOUR } from '../../../../test/prepared/runtime/times.ts'
+import { aClaim, aDisk, DISK } from '../../../../test/prepared/virtual-machine/machine-disks.ts'
+import { KUBEVIRT, PUBLISHED } from '../../../../test/prepared/virtual-machine/machine-objects.ts'
+import { MachineWalk } from '../../../../test/prepared/virtual-machine/machine-walk.ts'
+import type { MachineWorld } from '../world.ts'
+
+const [FIRST, SECOND] = ['vm-root', 'vm-root-g2']
+
+function running(claimsMax: number | undefined): MachineWalk {
+  const walk = new MachineWalk().deploy()
+  walk.claimsMax = claimsMax
+  return walk
+}
+/** Somebody asks for a reset, and there is room for one disk alone. */
+const cramped = () => running(1).reset().settle()
+const told = (walk: MachineWalk) => walk.condition('Replacing')?.message ?? ''
+const done = (walk: MachineWalk) => walk.log.filter((line) => /^(delete|change|apply DataVolume)/.test(line))
+
+/** CDI and KubeVirt do what they are asked for: what is being deleted goes, and what is there starts. */
+function carriedOn(walk: MachineWalk): MachineWalk {
+  walk.powerOff().settle().reap().reap()
+  const { clone } = walk.world
+  if (clone === undefined) throw new Error(walk.stand)
+  const owner = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume', name: FIRST, controller: true }
+  const claim = aClaim({ uid: 'another claim', ownerReferences: [{ ...owner, uid: clone.metadata.uid ?? '' }] })
+  walk.set({ clone: { ...clone, ...DISK.succeeded }, claim }).settle()
+  return walk.start()
+}
+
+describe('where a quota has room for one root disk alone', () => {
+  it('nothing is asked of CDI, nothing is stopped, and it is told what is lacking, and both ways on', () => {
+    const walk = cramped()
+    expect([walk.condition('Replacing')?.reason, walk.startsFrom, walk.world.machine?.runStrategy]).toEqual([
+      'ReplacementBlocked',
+      FIRST,
+      'Always',
+    ])
+    const from = walk.log.length
+    walk.after(24 * HOUR)
+    expect([walk.log.slice(from), [...walk.roots.keys()]]).toEqual([[], []])
+    expect(told(walk)).toContain(
+      'it waits, and nothing is stopped or deleted: ResourceQuota small of namespace team has no room for a second root disk, and lacks 1 of persistentvolumeclaims (1 needed, and of 1 are 1 used); to make room: kubectl -n team patch resourcequota small --type merge -p \'{"spec":{"hard":{"persistentvolumeclaims":"2"}}}\'; the new disk is then made by itself',
+    )
+    expect(told(walk)).toContain(
+      `with all that the guest has written to it, at once and not after resetGrace: kubectl -n team annotate --overwrite virtualmachines.pelotech.ot vm ${ANNOTATIONS.deleteDiskFirst}=${deletionWord(walk.world.vm)}`,
+    )
+    expect(walk.plan().requeue).toBeUndefined()
+  })
+
+  it('it goes on when there is room', () => {
+    const walk = cramped()
+    walk.claimsMax = 2
+    walk.settle()
+    expect([...walk.roots.keys()]).toEqual([SECOND])
+    expect(walk.condition('Replacing')?.reason).toBe('Replacing')
+  })
+
+  it('a rebuild waits, too', () => {
+    const walk = running(1)
+    walk
+      .image({ ...PUBLISHED, artifact: { ...PUBLISHED.artifact, revision: 'other' } as never })
+      .rebuild('now')
+      .settle()
+    expect([walk.status.replacement?.asked, walk.condition('Replacing')?.reason]).toEqual([
+      'Rebuild',
+      'ReplacementBlocked',
+    ])
+    expect(told(walk)).toContain('has no room for a second root disk')
+  })
+
+  it.each<[string, Partial<MachineWorld>]>([
+    ['is of a restore', { restoredClaim: FIRST }],
+    ['is kept beside the one of a restore', { restoredAside: 'restored' }],
+    [
+      'has another one of the machine beside it',
+      { otherRoots: [{ name: 'vm-root-g4', clone: aDisk(), claim: undefined }] },
+    ],
+    ['is another one than that which was to be replaced', { claim: aClaim({ uid: 'of somebody' }) }],
+  ])('nobody can have a disk deleted that %s', (_what, change) => {
+    const walk = cramped()
+    walk.giveUp().set(change)
+    const plan = walk.plan()
+    expect([plan.remove, plan.touch ?? []]).toEqual([[], []])
+  })
+
+  it.each<[string, (walk: MachineWalk) => unknown]>([
+    ['for another request', (walk) => walk.reset('before').settle()],
+    ['for another disk', (walk) => walk.set({ claim: aClaim({ uid: 'another' }) })],
+    ['for another machine', (walk) => walk.change({ metadata: { ...walk.world.vm.metadata, uid: 'another' } })],
+  ])('the word %s does not count', (_what, change) => {
+    const walk = cramped()
+    const word = deletionWord(walk.world.vm) ?? ''
+    change(walk)
+    const plan = walk.annotate(ANNOTATIONS.deleteDiskFirst, word).plan()
+    expect([plan.remove, plan.touch ?? []]).toEqual([[], []])
+  })
+
+  it('a word that is set before anything is told does not count', () => {
+    const walk = running(1).annotate(ANNOTATIONS.deleteDiskFirst, '2026-01-02T12:00:00Z').reset().settle()
+    expect(walk.condition('Replacing')?.reason).toBe('ReplacementBlocked')
+    expect(done(walk).filter((line) => !line.startsWith('apply'))).toEqual([])
+  })
+})
+
+describe('a disk that somebody gives up for the new one', () => {
+  it('goes when the guest is off, with a Warning, and the machine starts from the new one', () => {
+    const walk = cramped()
+    const from = walk.log.length
+    walk.giveUp().settle()
+    expect([walk.stand, walk.world.machine?.runStrategy]).toEqual(['Provisioning/Replacing', 'Halted'])
+    expect(told(walk)).toContain(
+      `PersistentVolumeClaim ${FIRST} is deleted when the guest is off, with all that the guest has written to it, and is not kept for resetGrace`,
+    )
+    expect(walk.log.slice(from).filter((line) => line.startsWith('delete'))).toEqual([])
+    carriedOn(walk)
+    const writes = walk.log.slice(from).filter((line) => !line.startsWith('status'))
+    expect(writes.slice(0, 3)).toEqual([
+      'change VirtualMachine vm',
+      `delete DataVolume ${FIRST}`,
+      'delete VirtualMachine vm',
+    ])
+    expect(writes.filter((line) => /DataVolume/.test(line))).toEqual([
+      `delete DataVolume ${FIRST}`,
+      `apply DataVolume ${FIRST}`,
+    ])
+    expect([walk.stand, walk.status.replacement, walk.status.oldDisk]).toEqual(['Ready/Running', undefined, undefined])
+    expect(walk.events.filter((line) => /DiskLost|DiskBeingDeleted/.test(line))).toEqual([])
+    expect(walk.status.diskUID).toBe('another claim')
+  })
+
+  it('goes once: the next request waits for its own word', () => {
+    const walk = carriedOn(cramped().giveUp().settle())
+    const from = walk.log.length
+    walk.reset('the next one').settle()
+    expect([walk.condition('Replacing')?.reason, done(walk).length]).toEqual([
+      'ReplacementBlocked',
+      walk.log.slice(0, from).filter((line) => /^(delete|change|apply DataVolume)/.test(line)).length,
+    ])
+  })
+
+  it('goes once, wherever the operator crashes', () => {
+    const walk = cramped().giveUp().settleByWrites()
+    walk.powerOff().settleByWrites()
+    for (let turn = 0; turn < 3; turn += 1) walk.reap().settleByWrites()
+    expect(walk.log.filter((line) => /DataVolume/.test(line)).slice(1)).toEqual([
+      `delete DataVolume ${FIRST}`,
+      `apply DataVolume ${FIRST}`,
+    ])
+    expect(walk.status.replacement).toBeUndefined()
+  })
+
+  it.each<[string, (walk: MachineWalk) => unknown]>([
+    ['the image is Failed', (walk) => walk.image({ phase: 'Failed', message: '404' })],
+    ['the image is gone', (walk) => walk.image(undefined)],
+    [
+      'there is room by now',
+      (walk) => {
+        walk.claimsMax = 2
+      },
+    ],
+    ['somebody clones it', (walk) => walk.rescues.push({})],
+    ['KubeVirt restores the machine', (walk) => walk.set({ restoring: { restore: 'exam' } })],
+    [
+      'KubeVirt takes a snapshot of it',
+      (walk) => walk.set({ machine: { ...(walk.world.machine as object), snapshotInProgress: 'exam' } as never }),
+    ],
+  ])('stays while %s', (_what, change) => {
+    const walk = cramped()
+    const from = walk.log.length
+    walk.giveUp()
+    change(walk)
+    walk.settle()
+    expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+  })
+
+  it('stays while the guest is on, or may start', () => {
+    const walk = cramped().giveUp().settle()
+    expect(walk.plan().remove).toEqual([])
+    walk.set({ instance: undefined }).kubevirtSays(KUBEVIRT.starting)
+    expect(walk.plan().remove).toEqual([])
+    walk.kubevirtSays(KUBEVIRT.stopped)
+    const [removal] = walk.plan().remove
+    expect(removal).toMatchObject({ kind: 'DataVolume', name: FIRST, resourceVersion: expect.any(String) })
+    expect(removal?.event).toMatchObject({ type: 'Warning', reason: 'DiskDeletedFirst' })
+    expect(removal?.event?.message).toContain('is deleted with all that the guest has written to it')
+    expect(removal?.onlyIf?.map((one) => Object.keys(one)[0])).toEqual(['unchanged', 'absent', 'unchanged'])
+  })
+})
+
+it('a machine whose new disk is asked for already goes on, whatever a quota says: an operator of before has asked', () => {
+  const walk = running(undefined).reset().settle()
+  walk.claimsMax = 1
+  walk.giveUp().settle()
+  expect([walk.condition('Replacing')?.reason, done(walk).filter((line) => /^(delete|change)/.test(line))]).toEqual([
+    'Replacing',
+    [],
+  ])
+  walk.root(SECOND, DISK.succeeded, 'claim-2').settle().powerOff().settle().start()
+  expect([walk.startsFrom, walk.status.oldDisk?.claim]).toEqual([SECOND, FIRST])
+})
+
+it('a person who deletes the disk of a machine that waits for room gets the new one without another word', () => {
+  const walk = cramped()
+  walk.set({ instance: undefined, clone: undefined, claim: undefined }).settle().machineGone().settle()
+  expect(walk.log.filter((line) => /DataVolume/.test(line)).slice(1)).toEqual([`apply DataVolume ${FIRST}`])
+  expect(walk.events.filter((line) => line === 'Warning DiskLost')).toHaveLength(1)
+  expect(walk.status.replacement).toBeUndefined()
+})

@@ -1,0 +1,88 @@
+import { ANNOTATIONS } from '@open-terrain/constructs'
+import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
+import { type ClaimLack, type ClaimNeeds, lackForClaim, lackText, raiseCommand } from '../../../cluster/quotas.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
+import type { MachineView, MachineWorld, NextDisk } from '../world.ts'
+import type { MachineDraft } from './machine-plan.ts'
+import { storageClassOf, wantedClone } from './plan-children.ts'
+import type { ImageState } from './plan-image.ts'
+
+type ReadyImage = ImageState & { readonly kind: 'ready' }
+
+/** Reports whether a new root disk is recorded, and nothing of it is there. */
+export function isUnmade({ vm, next }: Pick<MachineWorld, 'vm' | 'next'>): boolean {
+  if (vm.status.replacement === undefined) return false
+  return next?.clone === undefined && next?.claim === undefined && next?.foreign === undefined
+}
+
+/** Reports whether somebody has set the annotation to that word. */
+export function isWordSaid({ metadata }: Pick<MachineView, 'metadata'>, word: string | undefined): boolean {
+  return word !== undefined && metadata.annotations?.[ANNOTATIONS.deleteDiskFirst] === word
+}
+
+/** Returns the word that has the present root disk deleted first; undefined if no word has: it is not the disk that was to be replaced, or not the only one. */
+export function wordFor(world: MachineWorld): string | undefined {
+  const { vm, claim, isDiskElsewhere, restoredClaim, restoredAside, isRestoredClaimLost, otherRoots, old } = world
+  const isOfRestore =
+    isDiskElsewhere || isRestoredClaimLost || [restoredClaim, restoredAside].some((one) => one !== undefined)
+  const isOnly = otherRoots.length === 0 && old === undefined
+  const isIt = claim !== undefined && claim.metadata.uid === vm.status.replacement?.claimUID
+  return isIt && isOnly && !isOfRestore ? deletionWord(vm) : undefined
+}
+
+/** Reports whether somebody gives the present root disk up for the new one. */
+export function isWordGiven(world: MachineWorld): boolean {
+  return isWordSaid(world.vm, wordFor(world))
+}
+
+/**
+ * Reports whether the present root disk is to be deleted before the new one is made: somebody has said so, the image can be cloned, and no quota but for what
+ * others wait for has room for both. What has begun is carried on.
+ */
+export function isDeletionDue(draft: MachineDraft, image: ImageState, next: NextDisk): boolean {
+  const { world } = draft
+  const { clone, claim, room } = world
+  if (!isUnmade(world) || !isWordGiven(world)) return false
+  if ([clone, claim].some(isTerminating)) return true
+  if (image.kind !== 'ready' || !next.hasCloneSource || room === undefined || isBeingCopied(world)) return false
+  return lackForClaim(room.quotas, needsOf(draft, image, next.name)) !== undefined
+}
+
+/** Reports whether somebody saves what is on the present disk. */
+function isBeingCopied({ room, machine }: MachineWorld): boolean {
+  return room?.isBeingCloned === true || (machine !== undefined && machine.snapshotInProgress !== '')
+}
+
+/** Returns why there is no room for a second root disk, and the ways on; undefined if there is room. */
+export function whyNoRoom(draft: MachineDraft, image: ReadyImage, name: string): string | undefined {
+  const { world } = draft
+  const { quotas = [], awaited = [] } = world.room ?? {}
+  const needs = needsOf(draft, image, name)
+  // Machines of a lab are often alike, so a size that is not known is taken to be the same.
+  const others = awaited.map(({ size = needs.size }) => ({ ...needs, size }))
+  const lack = lackForClaim(quotas, needs, others)
+  if (lack === undefined) return undefined
+  const { name: quota, namespace } = lack.quota.metadata
+  const room = `ResourceQuota ${quota} of namespace ${namespace} has no room for a second root disk, and lacks ${lackText(lack)}`
+  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world)}`
+}
+
+/** The operator itself makes the quota of a workspace, and puts it back. */
+function raised(lack: ClaimLack): string {
+  if (lack.quota.spec !== undefined) return 'to make room, raise the policy key workspaceQuota'
+  return `to make room: ${raiseCommand(lack)}`
+}
+
+function wayWithOne(world: MachineWorld): string {
+  const word = wordFor(world)
+  if (word === undefined) return ''
+  const { namespace, name } = world.vm.metadata
+  const command = `kubectl -n ${namespace} annotate --overwrite ${virtualMachine.crdName} ${name} ${ANNOTATIONS.deleteDiskFirst}=${word}`
+  const when = isBeingCopied(world) ? ', as soon as its clone or snapshot that is under way is complete' : ''
+  return `; where there is room for one disk alone, this has the present one deleted before the new one is made${when}, with all that the guest has written to it, at once and not after resetGrace: ${command}`
+}
+
+function needsOf(draft: MachineDraft, image: ReadyImage, name: string): ClaimNeeds {
+  const { resources } = wantedClone(draft, image, name).spec.storage
+  return { size: resources?.requests.storage ?? image.artifact.restoreSize, storageClass: storageClassOf(image.image) }
+}

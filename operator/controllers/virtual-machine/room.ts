@@ -1,0 +1,47 @@
+import { deletionWord, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
+import { BY_CLONE_SOURCE, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { cloneSourceKey } from '../../cluster/clone-sources.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import type { MachineCaches } from './caches.ts'
+import { isWordSaid } from './decide/second-disk.ts'
+import type { MachineView, NextDisk, RoomFacts } from './world.ts'
+
+type Clone = NonNullable<VirtualMachineStatus['clone']>
+
+/** Reports whether a new root disk is recorded that has no claim yet. */
+export function isAwaited(next: NextDisk | undefined): boolean {
+  return next !== undefined && next.claim === undefined
+}
+
+/**
+ * Observes the room for a second root disk. Our own writes are in the caches at once, so machines that are asked at the same time see what the others have
+ * asked for.
+ * @param claim of the present root disk
+ */
+export function roomFor(vm: MachineView, claim: KubeObject | undefined, caches: MachineCaches): RoomFacts {
+  const { cluster, machines } = caches
+  const { namespace = '', uid } = vm.metadata
+  const others = machines.find(BY_NAMESPACE, namespace).filter(({ metadata }) => metadata.uid !== uid)
+  const source = claim && cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: claim.metadata.name })
+  return {
+    quotas: cluster.quotas.find(BY_NAMESPACE, namespace),
+    awaited: others.flatMap((one) => awaitedOf(one, caches)),
+    isBeingCloned: source !== undefined && cluster.dataVolumes.find(BY_CLONE_SOURCE, source).length > 0,
+  }
+}
+
+/** Returns the root disks that a machine waits for. One that gives up its disk for a new one gets the room that this frees. */
+function awaitedOf(vm: MachineView, { cluster, asking }: MachineCaches): RoomFacts['awaited'] {
+  const { namespace = '', uid = '' } = vm.metadata
+  const { clone, replacement } = vm.status
+  const diskOf = ({ name }: Clone) => cluster.dataVolumes.get(keyOf({ namespace, name }))
+  const hasNoClaim = ({ name }: Clone) => cluster.claims.get(keyOf({ namespace, name })) === undefined
+  const isAsked = (one: Clone) => {
+    const disk = diskOf(one)
+    return disk !== undefined && !isTerminating(disk) && hasNoClaim(one)
+  }
+  const asked = [clone, replacement?.disk].filter((one) => one !== undefined && isAsked(one))
+  const isMeant = replacement !== undefined && (asking.has(uid) || isWordSaid(vm, deletionWord(vm)))
+  const disks = isMeant && asked.length === 0 && diskOf(replacement.disk) === undefined ? [replacement.disk] : asked
+  return disks.map((one) => ({ size: one?.diskSize }))
+}
