@@ -52,13 +52,13 @@ export const RESET_MUTANTS: readonly Mutant[] = [
   {
     name: 'a root disk is deleted before the new one is made, and nobody has said so',
     invariant: 5,
-    seam: seam(MACHINES.secondDisk, 'isDeletionDue', (isDeletionDue) => (draft, image, next) => {
+    seam: seam(MACHINES.secondDisk, 'isToBeDeletedFirst', (isToBeDeletedFirst) => (draft, image, next) => {
       const word = wordToldBy(draft.world)
       if (word === undefined) return false
       const { vm } = draft.world
       const annotations = { ...vm.metadata.annotations, 'pelotech.ot/delete-disk-first': word }
       const said = { ...vm, metadata: { ...vm.metadata, annotations } }
-      return isDeletionDue({ ...draft, world: { ...draft.world, vm: said } }, image, next)
+      return isToBeDeletedFirst({ ...draft, world: { ...draft.world, vm: said } }, image, next)
     }),
     kind: 'workspacesResetFull',
     seed: 4,

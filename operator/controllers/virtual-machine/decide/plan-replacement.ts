@@ -33,7 +33,7 @@ import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './
 import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
-import { isDeletionDue, isWordGiven, whyNoRoom } from './second-disk.ts'
+import { isToBeDeletedFirst, isWordGiven, whyNoRoom } from './second-disk.ts'
 import type { Remark } from './status.ts'
 import { diskAge } from './up-to-date.ts'
 
@@ -283,7 +283,8 @@ function deletedFirst(
 ): Step | undefined {
   const { world } = draft
   const { machine, clone, claim, vm } = world
-  if (claim === undefined || !isDeletionDue(draft, image, next) || whyNotSwapped(world) !== undefined) return undefined
+  if (claim === undefined || !isToBeDeletedFirst(draft, image, next) || whyNotSwapped(world) !== undefined)
+    return undefined
   const remarks = [remarkOnDeletion(world, replacement, claim)]
   const which = `PersistentVolumeClaim ${claim.metadata.name}, the root disk,`
   const wait = (text: string): Step => {

@@ -21,7 +21,7 @@ export function isWordSaid({ metadata }: Pick<MachineView, 'metadata'>, word: st
 }
 
 /** Returns the word that has the present root disk deleted first; undefined if no word has: it is not the disk that was to be replaced, or not the only one. */
-export function wordFor(world: MachineWorld): string | undefined {
+export function wordOfDeletion(world: MachineWorld): string | undefined {
   const { vm, claim, isDiskElsewhere, restoredClaim, restoredAside, isRestoredClaimLost, otherRoots, old } = world
   const isOfRestore =
     isDiskElsewhere || isRestoredClaimLost || [restoredClaim, restoredAside].some((one) => one !== undefined)
@@ -32,14 +32,14 @@ export function wordFor(world: MachineWorld): string | undefined {
 
 /** Reports whether somebody gives the present root disk up for the new one. */
 export function isWordGiven(world: MachineWorld): boolean {
-  return isWordSaid(world.vm, wordFor(world))
+  return isWordSaid(world.vm, wordOfDeletion(world))
 }
 
 /**
  * Reports whether the present root disk is to be deleted before the new one is made: somebody has said so, the image can be cloned, and no quota but for what
  * others wait for has room for both. What has begun is carried on.
  */
-export function isDeletionDue(draft: MachineDraft, image: ImageState, next: NextDisk): boolean {
+export function isToBeDeletedFirst(draft: MachineDraft, image: ImageState, next: NextDisk): boolean {
   const { world } = draft
   const { clone, claim, room } = world
   if (!isUnmade(world) || !isWordGiven(world)) return false
@@ -74,7 +74,7 @@ function raised(lack: ClaimLack): string {
 }
 
 function wayWithOne(world: MachineWorld): string {
-  const word = wordFor(world)
+  const word = wordOfDeletion(world)
   if (word === undefined) return ''
   const { namespace, name } = world.vm.metadata
   const command = `kubectl -n ${namespace} annotate --overwrite ${virtualMachine.crdName} ${name} ${ANNOTATIONS.deleteDiskFirst}=${word}`
