@@ -239,6 +239,8 @@ export {
   type CloudInitSecretProps,
   cloudInitFingerprint,
   cloudInitHash,
+  type EarlierCloudInit,
+  earlierCloudInit,
   renderCloudInit,
   renderCloudInitSecret,
 } from './children/cloud-init-secret.ts'

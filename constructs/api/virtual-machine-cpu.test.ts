@@ -3,19 +3,19 @@ import { cpuShape } from './virtual-machine-cpu.ts'
 
 describe('cpuShape', () => {
   it.each([
-    ['1', { sockets: 1 }],
-    ['2', { sockets: 2 }],
-    ['512', { sockets: 512 }],
-    ['2.0', { sockets: 2 }],
-    ['2000m', { sockets: 2 }],
-    ['1m', { sockets: 1, request: '1m' }],
-    ['500m', { sockets: 1, request: '500m' }],
-    ['0.5', { sockets: 1, request: '500m' }],
-    ['1.5', { sockets: 2, request: '1500m' }],
-    ['1.001', { sockets: 2, request: '1001m' }],
+    ['1', { cpus: 1 }],
+    ['2', { cpus: 2 }],
+    ['512', { cpus: 512 }],
+    ['2.0', { cpus: 2 }],
+    ['2000m', { cpus: 2 }],
+    ['1m', { cpus: 1, request: '1m' }],
+    ['500m', { cpus: 1, request: '500m' }],
+    ['0.5', { cpus: 1, request: '500m' }],
+    ['1.5', { cpus: 2, request: '1500m' }],
+    ['1.001', { cpus: 2, request: '1001m' }],
     // As binary fractions these differ a little from what they say.
-    ['1.005', { sockets: 2, request: '1005m' }],
-    ['511.999', { sockets: 512, request: '511999m' }],
+    ['1.005', { cpus: 2, request: '1005m' }],
+    ['511.999', { cpus: 512, request: '511999m' }],
   ])('of %s', (cpu, shape) => {
     expect(cpuShape(cpu)).toEqual(shape)
   })

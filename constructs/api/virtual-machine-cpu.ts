@@ -10,7 +10,7 @@ export const CPU_PATTERN = '^([0-9]{1,3}([.][0-9]{1,3})?|[0-9]{1,6}m)$'
 /** How a number of CPUs is requested from KubeVirt. */
 export interface CpuShape {
   /** Virtual CPUs that the guest sees: at least 1. */
-  readonly sockets: number
+  readonly cpus: number
   /** CPU that is reserved on the node, such as `1500m`, if the number is not whole. If absent, KubeVirt reserves its default. */
   readonly request?: string
 }
@@ -22,8 +22,8 @@ export interface CpuShape {
 export function cpuShape(cpu: string): CpuShape {
   const millis = cpuMillis(cpu)
   if (millis === undefined) throw new Error(`cpu ${JSON.stringify(cpu)} is no number of CPUs: check the spec first`)
-  const sockets = Math.max(1, Math.ceil(millis / 1000))
-  return millis % 1000 === 0 ? { sockets } : { sockets, request: `${millis}m` }
+  const cpus = Math.max(1, Math.ceil(millis / 1000))
+  return millis % 1000 === 0 ? { cpus } : { cpus, request: `${millis}m` }
 }
 
 /** Returns thousandths of a CPU, or undefined if the text is not a number of CPUs. */

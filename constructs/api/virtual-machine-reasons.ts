@@ -466,7 +466,7 @@ export const VIRTUAL_MACHINE_REASON_HELP = {
   /** Warning: Windows cannot be set up as the spec says. */
   WindowsGuest: {
     meaning:
-      'Windows, or cloudbase-init in it, does something else than the spec says: it shortens a host name, asks a DHCP server where it should not, or leaves out a key of the user data that it does not know. The message says which.',
+      'Windows, or cloudbase-init in it, does something else than the spec says: it shortens a host name, asks a DHCP server where it should not, leaves out a key of the user data that it does not know, or has only what an earlier version told it of its cards. The message says which.',
     remedy: 'Change what the message names. Without a change, the guest is as the message says.',
   },
   /** Warning: the spec and its user data set the same. */

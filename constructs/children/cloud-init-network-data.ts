@@ -36,7 +36,7 @@ export interface GuestInterface {
 }
 
 /** fe80::/10: next hops of IPv6 routers. They are on every link, even if the interface has no address in that network. */
-const LINK_LOCAL = { family: 6, value: 0xfe80n << 112n, length: 10 } as const
+export const LINK_LOCAL = { family: 6, value: 0xfe80n << 112n, length: 10 } as const
 /** Metric of the routes of the first interface. If two interfaces have a default route, the first one wins. */
 const FIRST_METRIC = 100
 

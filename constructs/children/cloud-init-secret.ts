@@ -6,7 +6,12 @@ import type { OperatingSystem } from '../api/machine-os.ts'
 import { sha256Hex } from '../api/sha256.ts'
 import { type GuestInterface, renderNetworkData } from './cloud-init-network-data.ts'
 import { renderUserData, type UserDataProps } from './cloud-init-user-data.ts'
-import { renderCloudbaseNetworkData, renderCloudbaseUserData } from './cloudbase-init-data.ts'
+import {
+  type CardWords,
+  lackingCommands,
+  renderCloudbaseNetworkData,
+  renderCloudbaseUserData,
+} from './cloudbase-init-data.ts'
 import { guestHostsHash, withGuestHosts } from './guest-hosts.ts'
 import type { ChildMetadata } from './image-child.ts'
 import { render } from './render.ts'
@@ -17,6 +22,8 @@ export interface CloudInitProps extends UserDataProps {
   readonly os?: OperatingSystem | undefined
   /** Without any, the guest uses the default of cloud-init, which is DHCP. */
   readonly interfaces?: readonly GuestInterface[]
+  /** What of its cards a Windows guest is told. Default: all. */
+  readonly cardWords?: CardWords
 }
 
 /** The data that cloud-init, or cloudbase-init, reads in the guest, under the keys that KubeVirt looks for. Contains passwords. */
@@ -73,17 +80,30 @@ export function renderCloudInitSecret(props: CloudInitSecretProps): CloudInitSec
   return object as CloudInitSecretObject
 }
 
-export function renderCloudInit({ os, interfaces = [], ...userData }: CloudInitProps): CloudInitData {
+export function renderCloudInit({ os, interfaces = [], cardWords, ...userData }: CloudInitProps): CloudInitData {
   if (os === 'windows') {
     return {
-      userdata: renderCloudbaseUserData(userData, interfaces),
-      networkdata: interfaces.length === 0 ? undefined : renderCloudbaseNetworkData(interfaces),
+      userdata: renderCloudbaseUserData(userData, interfaces, cardWords),
+      networkdata: interfaces.length === 0 ? undefined : renderCloudbaseNetworkData(interfaces, cardWords),
     }
   }
   return {
     userdata: renderUserData(userData),
     networkdata: interfaces.length === 0 ? undefined : renderNetworkData(interfaces),
   }
+}
+
+/** The data of a Windows guest as earlier versions rendered them. */
+export interface EarlierCloudInit {
+  readonly data: CloudInitData
+  /** Commands for what the guest lacks with them. */
+  readonly commands: readonly string[]
+}
+
+/** Returns them; undefined if they are those of now. */
+export function earlierCloudInit(props: CloudInitProps): EarlierCloudInit | undefined {
+  const commands = props.os === 'windows' ? lackingCommands(props.interfaces ?? []) : []
+  return commands.length === 0 ? undefined : { data: renderCloudInit({ ...props, cardWords: 'first' }), commands }
 }
 
 /** Returns a hash of the data (16 hexadecimal digits). Only for the Secret's own annotation: with it a weak password could be guessed. */

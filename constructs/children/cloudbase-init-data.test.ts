@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { renderCloudInit } from './cloud-init-secret.ts'
+import { earlierCloudInit, renderCloudInit } from './cloud-init-secret.ts'
 import { withMacAddresses } from './mac-address.ts'
 
+const CARD_ADDRESSES = ['10.0.0.5', 'fd00::5', '10.9.0.6', 'fd00::6']
 const UID = '11111111-2222-3333-4444-555555555555'
 
 describe('data for cloudbase-init', () => {
@@ -96,5 +97,62 @@ describe('data for cloudbase-init', () => {
       ],
       services: [],
     })
+  })
+
+  const CARD = {
+    network: 'lab',
+    ipAddresses: ['10.0.0.5/24', 'fd00::5/64', '10.9.0.6/16', 'fd00::6/64'],
+    routes: [
+      { to: '0.0.0.0/0', via: '10.9.0.1' },
+      { to: '::/0', via: 'fd00::1' },
+      { to: '172.26.0.0/15', via: '10.9.0.2' },
+    ],
+    mtu: 1_400,
+  }
+  const cards = withMacAddresses(UID, 'dc', [CARD, { network: 'quiet', mtu: 1_280 }, { network: 'jumbo', mtu: 9_000 }])
+  const props = { os: 'windows', hostname: 'dc', interfaces: cards } as const
+
+  it('has the first address of each family, and commands for the others before what is reached by them', () => {
+    const { links, networks } = JSON.parse(renderCloudInit(props).networkdata ?? '') as Record<string, object[]>
+    expect(networks).toMatchObject([
+      { link: 'net0', type: 'ipv4', ip_address: '10.0.0.5', routes: [] },
+      { link: 'net0', type: 'ipv6', ip_address: 'fd00::5', routes: [{ gateway: 'fd00::1' }] },
+    ])
+    expect(networks).toHaveLength(2)
+    expect(links?.map((link) => ('mtu' in link ? link.mtu : undefined))).toEqual([1_400, 1_280, undefined])
+    expect(config(props)).toMatchObject({
+      runcmd: [
+        'netsh interface ipv6 set subinterface net0 mtu=1400 store=persistent',
+        'netsh interface ipv4 add address net0 10.9.0.6 255.255.0.0',
+        'netsh interface ipv6 add address net0 fd00::6/64',
+        'route -p add 0.0.0.0 mask 0.0.0.0 10.9.0.1',
+        'route -p add 172.26.0.0 mask 255.254.0.0 10.9.0.2',
+      ],
+    })
+  })
+
+  it('is known as earlier versions rendered it, with the commands for what the guest lacks', () => {
+    const { data, commands } = earlierCloudInit(props) ?? {}
+    const { links, networks } = JSON.parse(data?.networkdata ?? '') as Record<string, object[]>
+    expect(networks?.map((one) => ('ip_address' in one ? one.ip_address : undefined))).toEqual(CARD_ADDRESSES)
+    expect(links?.some((link) => 'mtu' in link)).toBe(false)
+    expect(data?.userdata).toBe(
+      '#cloud-config\n{"hostname":"dc","runcmd":["route -p add 172.26.0.0 mask 255.254.0.0 10.9.0.2"]}\n',
+    )
+    expect(commands).toEqual([
+      'netsh interface ipv4 set subinterface net0 mtu=1400 store=persistent',
+      'netsh interface ipv4 set subinterface net1 mtu=1280 store=persistent',
+      'netsh interface ipv6 set subinterface net0 mtu=1400 store=persistent',
+      'netsh interface ipv6 add address net0 fd00::5/64',
+      'netsh interface ipv4 add address net0 10.0.0.5 255.255.255.0',
+    ])
+  })
+
+  it('is as earlier versions rendered it where a card has one address of a family, and no mtu that Windows takes', () => {
+    const one = { ...CARD, ipAddresses: ['10.9.0.6/16', 'fd00::5/64'], mtu: 9_000 }
+    const same = { ...props, interfaces: withMacAddresses(UID, 'dc', [one, { network: 'quiet' }]) }
+    expect(earlierCloudInit(same)).toBeUndefined()
+    expect(renderCloudInit({ ...same, cardWords: 'first' })).toEqual(renderCloudInit(same))
+    expect(earlierCloudInit({ ...props, os: 'linux' })).toBeUndefined()
   })
 })

@@ -1,8 +1,8 @@
-import { addressingOf, staticAddresses } from '../api/interface-words.ts'
-import { type IpPrefix, ipText, parseCidr } from '../api/ip-address.ts'
+import { addressingOf, IPV6_MTU, staticAddresses } from '../api/interface-words.ts'
+import { type IpPrefix, ipText, isInNetwork, parseCidr, parseIp, prefixText } from '../api/ip-address.ts'
 import { groupsOf } from '../api/virtual-machine-logins.ts'
 import { cloudInitJson } from './cloud-init-json.ts'
-import { type GuestInterface, type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
+import { type GuestInterface, LINK_LOCAL, type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
 import { type CloudInitUser, cloudConfig, hasPasswordLogin, type UserDataProps } from './cloud-init-user-data.ts'
 import { archiveOf, isMimeArchive, partOf } from './user-data-archive.ts'
 
@@ -10,14 +10,26 @@ import { archiveOf, isMimeArchive, partOf } from './user-data-archive.ts'
 const MULTIPART = /(content-type):/gi
 /** cloudbase-init saves a script under this name, and looks into it to see what runs it, because the name has no ending. */
 const SCRIPT_NAME = 'userdata'
+/** Bytes. Windows refuses more on a card without larger frames, and then cloudbase-init sets no address at all. */
+const MTU_MAX = 1_500
+
+/**
+ * What of a card cloudbase-init is told. `first`: all addresses in its network data, of which it keeps the last one of each family, and no MTU, as in the
+ * Secrets of earlier versions.
+ */
+export type CardWords = 'first' | 'all'
 
 /**
  * Returns user data for cloudbase-init: a cloud-config with what it knows of that, or with user data of the spec an archive. The spec comes first there: a
  * part that asks for a restart ends the work, and what comes after it is left out. Contains passwords.
  */
-export function renderCloudbaseUserData(props: UserDataProps, interfaces: readonly GuestInterface[]): string {
+export function renderCloudbaseUserData(
+  props: UserDataProps,
+  interfaces: readonly GuestInterface[],
+  words: CardWords = 'all',
+): string {
   const { hostname, userData } = props
-  const config = windowsConfig(props, interfaces)
+  const config = windowsConfig(props, words === 'all' ? commandsFor(interfaces) : routeCommands(settled(interfaces)))
   // The metadata of KubeVirt have the host name, too. Here it is only what makes the text a cloud-config that is not empty.
   if (userData === undefined) return windowsText({ hostname, ...config })
   const ours = Object.values(config).some((value) => value !== undefined) ? [partOf(CONFIG, windowsText(config))] : []
@@ -36,15 +48,59 @@ function windowsText(config: object): string {
   return cloudConfig(config).replace(MULTIPART, '$1\\u003a')
 }
 
-function windowsConfig({ users = [] }: UserDataProps, interfaces: readonly GuestInterface[]) {
+function windowsConfig({ users = [] }: UserDataProps, commands: readonly string[]) {
   const groups = [...new Set(users.flatMap((user) => groupsOf(user.groups ?? '')))]
-  const routes = settled(interfaces).flatMap((nic) => nic.routes.filter((route) => !isDefault(route)).map(routeCommand))
   return {
     groups: groups.length === 0 ? undefined : groups,
     users: users.length === 0 ? undefined : users.map(userEntry),
-    // It takes no other routes than the default one from its network data.
-    runcmd: routes.length === 0 ? undefined : routes,
+    runcmd: commands.length === 0 ? undefined : commands,
   }
+}
+
+/** Returns commands for what is not in the network data. Routes come last: a next hop may be in the network of an address that is added before. */
+function commandsFor(interfaces: readonly GuestInterface[]): string[] {
+  const cards = settled(interfaces)
+  return [...cards.flatMap(mtuCommands), ...cards.flatMap(addressCommands), ...routeCommands(cards, isInNetworkData)]
+}
+
+/** cloudbase-init sets the MTU of IPv4 alone. */
+function mtuCommands({ link, addresses, mtu }: SettledInterface): string[] {
+  const isForIpv6 = mtu !== undefined && mtu >= IPV6_MTU && addresses.some(({ family }) => family === 6)
+  return isForIpv6 ? [mtuCommand(6, link, mtu)] : []
+}
+
+function mtuCommand(family: 4 | 6, link: string, mtu: number): string {
+  return `netsh interface ipv${family} set subinterface ${link} mtu=${mtu} store=persistent`
+}
+
+/** For each address in its network data, cloudbase-init removes those of the same family that the card has. */
+function addressCommands({ link, addresses }: SettledInterface): string[] {
+  const first = new Set(firstAddresses(addresses))
+  return addresses
+    .filter((address) => !first.has(address))
+    .map((address) => {
+      const what = address.family === 4 ? `${ipText(address)} ${maskText(address)}` : prefixText(address)
+      return `netsh interface ipv${address.family} add address ${link} ${what}`
+    })
+}
+
+function firstAddresses(addresses: readonly IpPrefix[]): IpPrefix[] {
+  return addresses.filter(({ family }, at) => addresses.findIndex((one) => one.family === family) === at)
+}
+
+/** It takes no other routes than the default one from its network data. */
+function routeCommands(
+  cards: readonly SettledInterface[],
+  isTold: (route: StaticRoute, card: SettledInterface) => boolean = isDefault,
+): string[] {
+  return cards.flatMap((card) => card.routes.filter((route) => !isTold(route, card)).map(routeCommand))
+}
+
+/** Reports whether a route is a default one by way of the first address of its family. */
+function isInNetworkData(route: StaticRoute, { addresses }: SettledInterface): boolean {
+  const hop = parseIp(route.via)
+  if (!isDefault(route) || hop === undefined) return false
+  return [...firstAddresses(addresses), LINK_LOCAL].some((network) => isInNetwork(hop, network))
 }
 
 /** `passwd` is a text there, and without one the user gets a random password. */
@@ -62,15 +118,18 @@ function userEntry(user: CloudInitUser) {
  * Returns network data as OpenStack has them, as one line of JSON: of the drives that KubeVirt offers, cloudbase-init looks for that of OpenStack by default.
  * It finds the cards by MAC address and names them `net0`, `net1`, ... in their order.
  */
-export function renderCloudbaseNetworkData(interfaces: readonly GuestInterface[]): string {
-  const links = interfaces.map(({ macAddress }, at) => ({
+export function renderCloudbaseNetworkData(interfaces: readonly GuestInterface[], words: CardWords = 'all'): string {
+  const links = interfaces.map((nic, at) => ({
     id: linkName(at),
     type: 'phy',
-    ethernet_mac_address: macAddress,
+    ethernet_mac_address: nic.macAddress,
+    mtu: words === 'all' ? toldMtu(nic) : undefined,
   }))
-  const networks = settled(interfaces).flatMap((nic) =>
-    nic.addresses.map((address, at) => networkEntry(nic, address, at)),
-  )
+  const networks = settled(interfaces).flatMap((nic) => {
+    if (words === 'first') return nic.addresses.map((address, at) => networkEntry(nic, address, at))
+    const told = { ...nic, routes: nic.routes.filter((route) => isInNetworkData(route, nic)) }
+    return firstAddresses(nic.addresses).map((address, at) => networkEntry(told, address, at))
+  })
   return `${cloudInitJson({ links, networks, services: [] })}\n`
 }
 
@@ -79,10 +138,26 @@ interface SettledInterface {
   readonly addresses: readonly IpPrefix[]
   readonly routes: readonly StaticRoute[]
   readonly nameservers: readonly string[]
+  /** Undefined: none that Windows can be told. */
+  readonly mtu: number | undefined
+}
+
+function toldMtu({ mtu }: GuestInterface): number | undefined {
+  return mtu === undefined || mtu > MTU_MAX ? undefined : mtu
 }
 
 function linkName(at: number): string {
   return `net${at}`
+}
+
+/** Returns commands for what a guest lacks that was told the first words of its cards. Empty if that is nothing: then both words are the same data. */
+export function lackingCommands(interfaces: readonly GuestInterface[]): string[] {
+  const mtus = interfaces.flatMap((nic, at) => {
+    const mtu = toldMtu(nic)
+    return mtu === undefined ? [] : [mtuCommand(4, linkName(at), mtu)]
+  })
+  const cards = settled(interfaces).map((card) => ({ ...card, addresses: card.addresses.toReversed() }))
+  return [...mtus, ...cards.flatMap(mtuCommands), ...cards.flatMap(addressCommands)]
 }
 
 /** Returns the interfaces with addresses of their own. If several have a default route of a family, that of the first one is used. */
@@ -96,7 +171,7 @@ function settled(interfaces: readonly GuestInterface[]): SettledInterface[] {
       if (isDefault(route)) defaults.add(route.to)
       return !isTaken
     })
-    return [{ link: linkName(at), addresses, routes, nameservers: nic.nameservers ?? [] }]
+    return [{ link: linkName(at), addresses, routes, nameservers: nic.nameservers ?? [], mtu: toldMtu(nic) }]
   })
 }
 

@@ -12,10 +12,15 @@ export interface FieldsFromSpec {
   readonly fields: MaybeFromSpec
   /** Value of annotation `ANNOTATIONS.fieldsFromSpec`; undefined if none is needed. */
   readonly annotation: string | undefined
+  /** Whether the CPUs of the guest are cores of one socket. */
+  readonly hasCores: boolean
 }
 
 /** In the annotation: the disk with the answer file for the setup of a Windows guest is from the spec. */
 export const SYSPREP_FROM_SPEC = 'sysprep'
+
+/** In the annotation: the CPUs of a Windows guest are cores of one socket, as they were from when its machine was made. */
+const CORES_FROM_SPEC = 'cores'
 
 /** Each with the field of the spec that it follows from. */
 const FIELDS = [
@@ -27,14 +32,15 @@ const FIELDS = [
 /**
  * Returns the fields that KubeVirt's machine is to have. What the spec does not set stays as people set it there. What the spec has set before, and does not
  * set any more, goes: the annotation tells the two apart.
- * @param present the fields of KubeVirt's machine, and the annotation that it has
+ * @param present the fields of KubeVirt's machine; undefined: there is none yet
+ * @param had the annotation that it has
  */
 export function fieldsFromSpec(
   spec: Pick<
     VirtualMachineSpec,
     'nodeSelector' | 'tolerations' | 'readiness' | 'os' | 'preference' | 'sysprepSecretRef'
   >,
-  present: MaybeFromSpec = {},
+  present?: MaybeFromSpec,
   had?: string,
 ): FieldsFromSpec {
   const former = namesFromSpec(had)
@@ -43,16 +49,19 @@ export function fieldsFromSpec(
   const ours = FIELDS.filter(([, from]) => spec[from] !== undefined).map(([field]) => field)
   const kept = FIELDS.map(([field]) => {
     const isOurs = ours.includes(field) || former.has(field)
-    return [field, isOurs ? wanted[field] : present[field]] as const
+    return [field, isOurs ? wanted[field] : present?.[field]] as const
   })
+  const hasCores = hasWindowsHardware(spec) && (present === undefined || former.has(CORES_FROM_SPEC))
   const all = [
     ...ours,
     ...(hasWindowsHardware(spec) ? [WINDOWS_FROM_SPEC] : []),
+    ...(hasCores ? [CORES_FROM_SPEC] : []),
     ...(spec.sysprepSecretRef === undefined ? [] : [SYSPREP_FROM_SPEC]),
   ]
   return {
     fields: Object.fromEntries(kept.filter(([, value]) => value !== undefined)),
     annotation: all.length > 0 || had !== undefined ? all.join(',') : undefined,
+    hasCores,
   }
 }
 

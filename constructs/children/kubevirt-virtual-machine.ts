@@ -30,6 +30,8 @@ export interface KubeVirtVirtualMachineProps {
   /** As in the spec's resources. Default: those of the instance type. */
   readonly cpu?: string | undefined
   readonly memory?: string | undefined
+  /** Seconds that a guest has to shut down before it is switched off. Null: as its preference says, and 30 if that says nothing. Default: 60. */
+  readonly graceSeconds?: number | null
   /** From `matchersOf`. Default: none. */
   readonly matchers?: Pick<MachineMatchers, 'named' | 'annotation'>
   /** Whether a preference gives the devices what nobody has asked for. Default: false. */
@@ -130,10 +132,10 @@ export interface KubeVirtVirtualMachineSpec extends GuestMatchers {
     readonly metadata: { readonly labels: Readonly<Record<string, string>> }
     readonly spec: MaybeFromSpec & {
       readonly hostname: string
-      readonly terminationGracePeriodSeconds: number
+      readonly terminationGracePeriodSeconds?: number
       readonly affinity?: NodeGroupAffinity
       readonly domain: {
-        readonly cpu?: { readonly sockets: number; readonly cores: 1; readonly threads: 1 }
+        readonly cpu?: { readonly sockets: number; readonly cores: number; readonly threads: 1 }
         readonly resources?: { readonly requests: { readonly cpu: string } }
         readonly firmware: { readonly uuid: string; readonly bootloader?: object }
         readonly features?: Readonly<Record<string, object>>
@@ -163,7 +165,6 @@ export const CLOUD_INIT_DISK = 'cloudinit'
 export const SYSPREP_DISK = 'sysprep'
 const POD_NETWORK = 'default'
 const DEVICES_PATH = 'template.spec.domain.devices'
-/** Time that a guest has to shut down before it is switched off. */
 const GRACE_SECONDS = 60
 
 /** Returns the paths of the disks and interfaces that the machine is to have, as `overridePath` writes them. */
@@ -214,8 +215,8 @@ export function renderKubeVirtVirtualMachine(props: KubeVirtVirtualMachineProps)
 function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachineSpec {
   const { vm, nodeGroup } = props
   const { autoattachPodInterface, interfaces, networks } = networking(props)
-  const { cpu, memory, matchers: { named: { instancetype, preference } = {} } = {} } = props
-  const { sockets, request } = cpu === undefined ? {} : cpuShape(cpu)
+  const { memory, matchers: { named: { instancetype, preference } = {} } = {} } = props
+  const { graceSeconds = GRACE_SECONDS } = props
   const { bootloader, smm, tpm, windows } = props.hardware ?? {}
   return {
     ...(instancetype !== undefined && { instancetype }),
@@ -225,13 +226,11 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
       metadata: { labels: { ...vmLabels(vm), ...placeLabels(props), ...hostsLabel(props) } },
       spec: {
         hostname: props.hostname,
-        terminationGracePeriodSeconds: GRACE_SECONDS,
+        ...(graceSeconds !== null && { terminationGracePeriodSeconds: graceSeconds }),
         affinity: nodeGroup === undefined ? undefined : sameNodeAs(nodeGroup),
         ...props.fromSpec?.fields,
         domain: {
-          // KubeVirt can add sockets to a running machine.
-          ...(sockets !== undefined && { cpu: { sockets, cores: 1, threads: 1 } }),
-          resources: request === undefined ? undefined : { requests: { cpu: request } },
+          ...processors(props),
           firmware: { uuid: props.firmwareUuid, ...(bootloader !== undefined && { bootloader }) },
           ...((smm !== undefined || windows !== undefined) && {
             features: { ...windows?.features, ...(smm !== undefined && { smm }) },
@@ -250,6 +249,17 @@ function machineSpec(props: KubeVirtVirtualMachineProps): KubeVirtVirtualMachine
         volumes: volumes(props),
       },
     },
+  }
+}
+
+/** KubeVirt can add sockets to a running machine. But Windows 10 and 11 use no more than two of them. */
+function processors({ cpu, fromSpec }: KubeVirtVirtualMachineProps) {
+  if (cpu === undefined) return { resources: undefined }
+  const { cpus, request } = cpuShape(cpu)
+  const shape = fromSpec?.hasCores ? { sockets: 1, cores: cpus } : { sockets: cpus, cores: 1 }
+  return {
+    cpu: { ...shape, threads: 1 as const },
+    resources: request === undefined ? undefined : { requests: { cpu: request } },
   }
 }
 

@@ -78,6 +78,7 @@ describe('a guest that can migrate', () => {
 
 describe('a change of the template', () => {
   it.each([
+    ['more cores', { domain: { cpu: { cores: 2 } } }, { domain: { cpu: { cores: null } } }],
     ['fewer sockets', { domain: { cpu: { sockets: 1 } } }, { domain: { cpu: { sockets: 2 } } }],
     ['less memory', { domain: { memory: { guest: '1Gi' } } }, { domain: { memory: { guest: '2Gi' } } }],
     [

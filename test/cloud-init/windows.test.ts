@@ -121,4 +121,23 @@ describe.skipIf(cloudbaseInit === undefined)('data for Windows', () => {
     ])
     expect(start?.scripts).toEqual([['Shell', 'rem cmd\nroute -p add 172.26.0.0 mask 255.254.0.0 10.0.0.2\n']])
   })
+
+  it('has all addresses of a card, each set once, and its MTU', async () => {
+    const ipAddresses = ['10.0.0.5/24', '10.0.0.6/24', 'fd00::5/64', 'fd00::6/64']
+    const [start] = await started({
+      interfaces: withMacAddresses('uid', 'dc', [{ network: 'lab', ipAddresses, mtu: 1_400 }]),
+    })
+    // Each call removes what the card has of that family.
+    expect(start?.calls.filter(([name]) => /static|mtu/.test(name))).toEqual([
+      ['set_network_adapter_mtu', 'net0', 1_400],
+      ['set_static_network_config', 'net0', '10.0.0.5', '24', null, []],
+      ['set_static_network_config', 'net0', 'fd00::5', '64', null, []],
+    ])
+    const commands = [
+      'netsh interface ipv6 set subinterface net0 mtu=1400 store=persistent',
+      'netsh interface ipv4 add address net0 10.0.0.6 255.255.255.0',
+      'netsh interface ipv6 add address net0 fd00::6/64',
+    ]
+    expect(start?.scripts).toEqual([['Shell', ['rem cmd', ...commands, ''].join('\n')]])
+  })
 })

@@ -3,6 +3,7 @@ import {
   type CloudInitData,
   type CloudInitProps,
   type CloudInitUser,
+  earlierCloudInit,
   isUserData,
   isWindows,
   renderCloudInit,
@@ -119,11 +120,10 @@ export class CloudInitSource {
     const props: CloudInitProps = { os: spec.os, hostname: spec.name ?? name, users, interfaces }
     const tooLong = longPassword(namespace, spec, users)
     if (tooLong !== undefined) return tooLong
-    if (userData === undefined) return { kind: 'rendered', data: renderCloudInit(props) }
-    const data = renderCloudInit({ ...props, userData })
-    const tooLarge = tooMuchFor(spec, data)
-    if (tooLarge !== undefined) return tooLarge
-    return { kind: 'rendered', data, warnings: warnings ?? userDataWarnings({ ...props, userData }) }
+    if (userData === undefined) return rendered(props)
+    const whole = rendered({ ...props, userData })
+    const tooLarge = tooMuchFor(spec, whole.data)
+    return tooLarge ?? { ...whole, warnings: warnings ?? userDataWarnings({ ...props, userData }) }
   }
 
   async #read({ metadata }: MachineView, { what, name, key }: NeededKey, signal: AbortSignal): Promise<Answer> {
@@ -138,6 +138,11 @@ export class CloudInitSource {
       return { refusal }
     }
   }
+}
+
+function rendered(props: CloudInitProps) {
+  const earlier = earlierCloudInit(props)
+  return { kind: 'rendered' as const, data: renderCloudInit(props), ...(earlier !== undefined && { earlier }) }
 }
 
 /** What the API server says to a read of a Secret. */

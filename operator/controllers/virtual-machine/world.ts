@@ -1,5 +1,6 @@
 import type {
   CloudInitData,
+  EarlierCloudInit,
   ParsedVirtualMachineSpec,
   Policy,
   SpecWarning,
@@ -69,6 +70,8 @@ export type CloudInit =
   | {
       readonly kind: 'rendered'
       readonly data: CloudInitData
+      /** If an earlier version rendered them otherwise. */
+      readonly earlier?: EarlierCloudInit | undefined
       /** What of the user data has no effect. */
       readonly warnings?: readonly SpecWarning[]
     }

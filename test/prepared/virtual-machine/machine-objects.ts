@@ -1,6 +1,7 @@
 import { ANNOTATIONS, LABELS } from '@open-terrain/constructs'
 import {
   cloudInitHash,
+  earlierCloudInit,
   MANAGER,
   parseVirtualMachineSpec,
   renderCloudInit,
@@ -177,7 +178,13 @@ export function cloudInitOf({ metadata: { uid = '', name }, spec }: MachineView)
   const { os, name: hostname = name, userData } = parsed.spec
   const props = { os, hostname, users, userData }
   const data = renderCloudInit({ ...props, interfaces })
-  return { kind: 'rendered', data, ...(userData !== undefined && { warnings: userDataWarnings(props) }) }
+  const earlier = earlierCloudInit({ ...props, interfaces })
+  return {
+    kind: 'rendered',
+    data,
+    ...(earlier && { earlier }),
+    ...(userData !== undefined && { warnings: userDataWarnings(props) }),
+  }
 }
 
 /** Names of the children of a machine called `vm`. */

@@ -182,6 +182,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources?.cpu,
     memory: spec.resources?.memory,
+    graceSeconds: graceOf(spec, machine),
     matchers,
     hasPreference: spec.preference !== undefined,
     os: spec.os,
@@ -210,6 +211,13 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
   return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered
 }
 
+/** Where there is a preference, that decides how long the guest has to shut down. A machine that exists keeps what it has. */
+function graceOf({ preference }: VirtualMachineSpec, machine: KubeVirtView | undefined): number | null | undefined {
+  if (preference === undefined) return undefined
+  const { template } = ((machine && withoutOverrides(machine))?.spec ?? {}) as MachineTemplate
+  return template?.spec?.terminationGracePeriodSeconds ?? null
+}
+
 /** What was overridden is no part of what an instance type or a preference gave the machine. */
 function withoutOverrides(machine: KubeVirtView): KubeVirtView {
   const places = machine.overridden?.paths.flatMap((path) => [overrideSteps('vm', path) ?? []]) ?? []
@@ -223,9 +231,16 @@ function givenMacAddresses({ interfaces = [] }: VirtualMachineSpec, machine: Kub
   return names.length > 0 || isRecorded ? names : undefined
 }
 
+interface MachineTemplate {
+  readonly template?: {
+    readonly spec?: MaybeFromSpec & { readonly terminationGracePeriodSeconds?: number }
+  }
+}
+
 function fromSpecBeside(spec: VirtualMachineSpec, machine: KubeVirtView | undefined): FieldsFromSpec {
-  const { template } = (machine?.spec ?? {}) as { readonly template?: { readonly spec?: MaybeFromSpec } }
-  return fieldsFromSpec(spec, template?.spec, machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
+  if (machine === undefined) return fieldsFromSpec(spec)
+  const { template } = machine.spec as MachineTemplate
+  return fieldsFromSpec(spec, template?.spec ?? {}, machine.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
 }
 
 function refOf({ vm: { metadata } }: MachineWorld) {

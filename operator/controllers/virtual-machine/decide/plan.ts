@@ -27,6 +27,7 @@ import { firstStart, planDeploy } from './plan-deploy.ts'
 import { type ImageState, imageState } from './plan-image.ts'
 import { remarksOnSpec } from './plan-remarks.ts'
 import { isRebuildDue, remarksOnReplacement } from './plan-replacement.ts'
+import { withStandingCloudInit } from './standing-cloud-init.ts'
 import { type MachineSummary, machineEventsBetween, type Remark, withMachineSummary, withPending } from './status.ts'
 import { eventsOnRequests } from './uncounted-requests.ts'
 import { upToDate } from './up-to-date.ts'
@@ -39,7 +40,8 @@ import { upToDate } from './up-to-date.ts'
  * ```
  * Existing objects are used as they are: an image takes precedence over the template, and a disk that has booted is never touched again.
  */
-export function planMachine(world: MachineWorld, now: number): MachinePlan {
+export function planMachine(given: MachineWorld, now: number): MachinePlan {
+  const world = withStandingCloudInit(given)
   const { steady, requests = [], ...plan } = decide(world, now)
   const notes = machineEventsBetween(world.vm.status, plan.status, steady)
   // At the beginning, the Event of the plan itself is enough.
