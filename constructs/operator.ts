@@ -185,6 +185,7 @@ export {
 export { cidrsOf, misplacedAddress, misplacedHop } from './api/workspace-cidrs.ts'
 export { wrongDependency } from './api/workspace-dependencies.ts'
 export { EXPIRY_ACTIONS, type ExpiryAction, type ExpirySource } from './api/workspace-expiry.ts'
+export { asksForInternet } from './api/workspace-internet-access.ts'
 export { WORKSPACE_LIMITS } from './api/workspace-limits.ts'
 export {
   COPIED_TYPES,
@@ -406,6 +407,12 @@ export {
   hostsVolume,
   renderClusterHosts,
 } from './children/workspace-hosts.ts'
+export {
+  INTERNET_POLICY,
+  renderWorkspaceInternetAccess,
+  WorkspaceInternetAccess,
+  type WorkspaceInternetAccessProps,
+} from './children/workspace-internet-access.ts'
 export { templateWarnings, unusedVolumeWarnings, wholeLabWarnings } from './children/workspace-lab-warnings.ts'
 export {
   ABOUT_LOSSES,
@@ -450,6 +457,7 @@ export {
   WorkspaceNetworkDefinitions,
 } from './children/workspace-network.ts'
 export {
+  type IpBlock,
   type NetworkPolicyObject,
   type NetworkPolicySpec,
   renderWorkspaceNetworkPolicies,

@@ -90,6 +90,10 @@ export interface Policy {
   readonly sharedSecretNamespaces: readonly string[]
   /** Container image that plays the roles of workspaces' machines. */
   readonly ansibleImage: string | undefined
+  /** Whether workspaces may reach public addresses. */
+  readonly allowInternetAccess: boolean
+  /** Ranges that no workspace reaches although they are public. */
+  readonly internetDeniedCidrs: readonly string[]
   /** `spec.hard` of a ResourceQuota. */
   readonly workspaceQuota: Readonly<Record<string, string>> | undefined
   /** Ranges that no network of a workspace may overlap. Undefined: those that the cluster shows. */

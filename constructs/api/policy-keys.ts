@@ -207,6 +207,19 @@ export interface PolicyValues {
    */
   readonly sharedSecretNamespaces?: readonly string[]
   /**
+   * Whether members of workspaces with internetAccess: Enabled reach public addresses over the pod network. If false, these workspaces are Failed,
+   * run on without it, and lose the access that they have. No pod is restarted by either.
+   * @default false
+   */
+  readonly allowInternetAccess?: boolean
+  /**
+   * Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24,
+   * separated by commas, blanks or line ends: public addresses of your own, of nodes, load balancers and pods. Private addresses, those of cloud
+   * metadata, clusterCidrs, and the ranges that ServiceCIDR objects and podCIDRs of nodes show are never reached.
+   * @default none
+   */
+  readonly internetDeniedCidrs?: readonly string[]
+  /**
    * Most that one workspace may use, as hard limits of a ResourceQuota of its namespace: requests.cpu=16,requests.memory=64Gi,pods=50, separated by
    * commas, blanks or line ends.
    * @default none

@@ -21,6 +21,7 @@ import {
   namespaceNames,
   overrideEntries,
   playerImage,
+  publicCidrs,
   quota,
   serviceTypes,
 } from './policy-workspace-values.ts'
@@ -188,6 +189,16 @@ export const POLICY_SCHEMA = {
     'sharedSecretNamespaces',
     namespaceNames,
     'Namespaces of Secrets that workspaces may have copies of (from of spec.secrets), separated by commas, blanks or line ends. Only a Secret that its owner has labelled pelotech.ot/shared: "true" is copied. An empty text allows none. When a namespace is removed from the list, the copies of its Secrets are deleted.',
+  ),
+  allowInternetAccess: key(
+    'allowInternetAccess',
+    flag,
+    'Whether members of workspaces with internetAccess: Enabled reach public addresses over the pod network. If false, these workspaces are Failed, run on without it, and lose the access that they have. No pod is restarted by either.',
+  ),
+  internetDeniedCidrs: key(
+    'internetDeniedCidrs',
+    publicCidrs,
+    'Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24, separated by commas, blanks or line ends: public addresses of your own, of nodes, load balancers and pods. Private addresses, those of cloud metadata, clusterCidrs, and the ranges that ServiceCIDR objects and podCIDRs of nodes show are never reached.',
   ),
   workspaceQuota: key(
     'workspaceQuota',

@@ -122,6 +122,12 @@ function isLimit(name: string, limit: string): boolean {
   return (MEASURED.test(name) || QUALIFIED.test(name)) && QUANTITY.test(limit) && !limit.startsWith('-')
 }
 
+/** Ranges in CIDR notation, public ones. */
+export const publicCidrs = namesThat(
+  (range) => parseCidr(range) !== undefined,
+  'ranges in CIDR notation such as 198.51.100.0/24,2001:db8::/32',
+)
+
 /** Ranges separated by commas or whitespace, or `none` for an empty list. */
 export const cidrs = z.string().transform((text, context): readonly string[] => {
   if (text === 'none') return []

@@ -52,6 +52,8 @@ export const POLICY_DEFAULTS: Policy = {
   allowedServiceTypes: ['ClusterIP'],
   ansibleImage: undefined,
   sharedSecretNamespaces: [],
+  allowInternetAccess: false,
+  internetDeniedCidrs: [],
   workspaceQuota: undefined,
   clusterCidrs: undefined,
   vmProvisionTimeoutMs: 30 * 60_000,

@@ -247,6 +247,13 @@ export const WORKSPACE_REASON_HELP = {
     remedy:
       'Give the service that the message names a type that is allowed, or have its type added to allowedServiceTypes.',
   },
+  /** Refused by the policy. */
+  InternetAccessNotAllowed: {
+    severity: 'warning',
+    meaning:
+      'spec.internetAccess is Enabled, and the policy key allowInternetAccess is not true. Members run, and reach no public address. Access that they had is taken away.',
+    remedy: 'Remove internetAccess from the spec, or have allowInternetAccess set to true.',
+  },
   /** The cluster has not given it an address yet. */
   LoadBalancerPending: {
     severity: 'silent',

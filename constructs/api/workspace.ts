@@ -7,6 +7,7 @@ import { cel, DNS_LABEL, GROUP, VERSION } from './shared.ts'
 import { ansibleField } from './workspace-ansible.ts'
 import { containerClusters } from './workspace-containers.ts'
 import { expiryFields } from './workspace-expiry.ts'
+import { internetAccessField } from './workspace-internet-access.ts'
 import { networks } from './workspace-networks.ts'
 import { owners } from './workspace-owners.ts'
 import { workspaceRules } from './workspace-rules.ts'
@@ -36,6 +37,7 @@ const specFields = z.object({
   owners: owners.optional(),
   services: services.optional(),
   secrets: secrets.optional(),
+  internetAccess: internetAccessField,
   ansible: ansibleField.optional(),
   powerState: powerStateField(
     'Halted: all machines and container clusters are off. Disks, volumes, addresses, networks, Services and Secrets stay, and images stay in use. Default: Running.',

@@ -669,6 +669,11 @@ const WARNED_OF: readonly Row[] = [
     'labs/written: warning: names: hosts has no effect',
   ],
   ['a player of no roles', ({ written }) => written({ ansible: { timeout: '1h' } }), '[AnsibleUnused]'],
+  [
+    'access to the internet that nobody has',
+    ({ written }) => written({ internetAccess: 'Enabled' }),
+    'internetAccess has no effect, since no member is on the pod network',
+  ],
   ['aliases that nobody gets', ({ lab }) => lab.addVm('a', { ...START, aliases: ['www'] }), '[AliasUnused]'],
   [
     'a disk that is smaller than its image',

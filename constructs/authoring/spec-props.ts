@@ -772,6 +772,11 @@ export interface WorkspaceSpecInput {
    */
   readonly secrets?: readonly WorkspaceSecretProps[]
   /**
+   * Enabled: members on the pod network reach public addresses. The policy key allowInternetAccess must be true.
+   * @default Disabled
+   */
+  readonly internetAccess?: 'Disabled' | 'Enabled'
+  /**
    * Who plays the roles of the machines, and how.
    * @default see image
    */

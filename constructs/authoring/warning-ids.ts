@@ -15,6 +15,7 @@ export const WARNING_TEXTS = {
   HostnameTaken: 'A host name of containers that is the name of another member.',
   ImageElsewhere: 'An image that an object of the app makes in a namespace where labs do not look for it.',
   ImageInOtherChart: 'An image of which objects of two charts say different things, which one cluster cannot have.',
+  InternetUnused: 'Access to the internet for a lab of which no member is on the pod network.',
   LoginRenamed: ofMachine('LoginRenamed'),
   NameInOtherChart: 'Objects of one kind and name in two charts, of which one cluster has one.',
   NameserversLeftOut: 'More name servers than containers can have.',

@@ -15,6 +15,7 @@ export const SPEC_REMARK_IDS = [
   'DefaultRouteLeftOut',
   'FileUnreadable',
   'HostnameTaken',
+  'InternetUnused',
   'NameserversLeftOut',
   'NamesUnused',
   'NetworkAttached',

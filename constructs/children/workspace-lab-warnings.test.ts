@@ -104,6 +104,12 @@ it.each<readonly [what: string, wrong: object, warning: string, right: object]>(
     { names: 'hosts', networks: [A], vms: [vm('one', { a: '10.0.0.5/24' })] },
   ],
   [
+    'access to the internet of nobody',
+    { internetAccess: 'Enabled', networks: [A], vms: [vm('one', { a: '10.0.0.5/24' })] },
+    'internetAccess has no effect, since no member is on the pod network: give one an interface with network: pod, such as a router for the others, or remove it',
+    { internetAccess: 'Enabled', networks: [A], vms: [vm('one', { a: '10.0.0.5/24' }), vm('two', {})] },
+  ],
+  [
     'a volume of nobody',
     { volumes: [{ name: 'data', size: '1Gi' }], containerClusters: [pod('web')] },
     'data: nobody uses it: mount it in a container (volumeMounts), make it a disk of a machine, or remove it',

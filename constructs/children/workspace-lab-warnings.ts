@@ -1,4 +1,4 @@
-import { POD_NETWORK_NAME, staticAddresses } from '../api/interface-words.ts'
+import { isOnPodNetwork, POD_NETWORK_NAME, staticAddresses } from '../api/interface-words.ts'
 import { type IpAddress, isInNetwork, isOverlapping, parseCidr, parseIp, plainAddress } from '../api/ip-address.ts'
 import type { NetworkDriver } from '../api/policy.ts'
 import { compareQuantities } from '../api/quantity.ts'
@@ -10,6 +10,7 @@ import type {
   WorkspaceVolume,
 } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
+import { asksForInternet } from '../api/workspace-internet-access.ts'
 import { membersOf, type WorkspaceMember } from './member-names.ts'
 import { messagesOf, remarks, type SpecRemark } from './spec-remark.ts'
 import { routesOf } from './workspace-network.ts'
@@ -22,7 +23,11 @@ export function wholeLabWarnings(spec: WorkspaceSpec): string[] {
 }
 
 export function wholeLabRemarks(spec: WorkspaceSpec): SpecRemark[] {
-  return [...remarks('NamesUnused', namesOfNobody(spec)), ...remarks('AnsibleUnused', ansibleOfNobody(spec))]
+  return [
+    ...remarks('NamesUnused', namesOfNobody(spec)),
+    ...remarks('AnsibleUnused', ansibleOfNobody(spec)),
+    ...remarks('InternetUnused', internetOfNobody(spec)),
+  ]
 }
 
 function isDeployed({ ignoreOnDeploy }: WorkspaceMember): boolean {
@@ -55,6 +60,17 @@ function ansibleOfNobody({ ansible, vms = [] }: WorkspaceSpec): string[] {
   return [
     `ansible (${fields.join(', ')}) has no effect, since no machine has roles: give one ansible.roles, or remove it`,
   ]
+}
+
+/** Pods of containers are always on the pod network, and machines unless all their interfaces are on other networks. */
+function internetOfNobody(spec: WorkspaceSpec): string[] {
+  const { vms = [], containerClusters = [] } = spec
+  const isOnPods = vms.some(({ interfaces = [] }) => interfaces.length === 0 || interfaces.some(isOnPodNetwork))
+  return !asksForInternet(spec) || isOnPods || containerClusters.length > 0
+    ? []
+    : [
+        'internetAccess has no effect, since no member is on the pod network: give one an interface with network: pod, such as a router for the others, or remove it',
+      ]
 }
 
 /** Returns what an author should know about an unusual name of a network. */

@@ -17,9 +17,18 @@ interface Selector {
   readonly matchExpressions?: readonly { readonly key: string; readonly operator: 'Exists' }[]
 }
 
+/** A range of addresses without those in `except`. */
+export interface IpBlock {
+  /** In CIDR notation. */
+  readonly cidr: string
+  /** Ranges in it, in CIDR notation. */
+  readonly except: readonly string[]
+}
+
 interface Peer {
   readonly podSelector?: Selector
   readonly namespaceSelector?: Selector
+  readonly ipBlock?: IpBlock
 }
 
 interface Port {

@@ -68,6 +68,8 @@ describe('renderInstallation', () => {
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-volumes",
         "operator: ValidatingAdmissionPolicy open-terrain-operator-privileged",
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-privileged",
+        "operator: ValidatingAdmissionPolicy open-terrain-operator-internet",
+        "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-internet",
         "operator: ValidatingAdmissionPolicy open-terrain-operator-service-types",
         "operator: ValidatingAdmissionPolicyBinding open-terrain-operator-service-types",
         "operator: ServiceAccount sync-operator/open-terrain-operator",

@@ -141,7 +141,7 @@ export const CONFINED: readonly Confined[] = [
     expression: `${IN_A_LAB} && ${OF_A_LAB}`,
     message: 'writes such objects only for Workspaces, in their namespaces',
     onlyIf:
-      "they are of a Workspace, in its namespace. A Deployment has privileged containers only if `allowPrivileged` is true in the policy's ConfigMap, which is checked while that can be read",
+      "they are of a Workspace, in its namespace. A Deployment has privileged containers only if `allowPrivileged` is true in the policy's ConfigMap, and a NetworkPolicy lets pods send to addresses only if `allowInternetAccess` is, which is checked while that can be read",
   },
   {
     groups: { batch: ['jobs'] },
@@ -310,6 +310,11 @@ export class OperatorConfinement extends Construct {
       matchConditions: [isOperator, HAS_ANOTHER_TEMPLATE],
       validations: [PRIVILEGED],
     })
+    byPolicy('internet', {
+      matchConstraints: matchConstraints(matchedOf({ 'networking.k8s.io': ['networkpolicies'] }, ['CREATE', 'UPDATE'])),
+      matchConditions: [isOperator],
+      validations: [INTERNET],
+    })
     byPolicy('service-types', {
       matchConstraints: matchConstraints(matchedOf({ '': ['services'] }, ['CREATE', 'UPDATE'])),
       matchConditions: [isOperator, HAS_ANOTHER_TYPE],
@@ -353,6 +358,17 @@ const PRIVILEGED: Validation = {
   message: 'the operator runs privileged containers only where the policy key allowPrivileged is true',
   messageExpression:
     "'the operator runs privileged containers only where key allowPrivileged of ConfigMap ' + params.metadata.name + ' is \"true\"'",
+}
+
+/** A rule without `to` leads everywhere. */
+const INTERNET: Validation = {
+  expression:
+    "params.?data['allowInternetAccess'].orValue('').trim() == 'true' || " +
+    'object.spec.?egress.orValue([]).all(rule, rule.?to.orValue([]).size() > 0 && rule.to.all(peer, !has(peer.ipBlock)))',
+  reason: 'Forbidden',
+  message: 'the operator lets pods send to addresses only where the policy key allowInternetAccess is true',
+  messageExpression:
+    "'the operator lets pods send to addresses only where key allowInternetAccess of ConfigMap ' + params.metadata.name + ' is \"true\"'",
 }
 
 /** A Service that the policy does not allow any more may stay. */

@@ -230,7 +230,7 @@ describe('AdmissionPolicies', () => {
       (object) => (object as { spec: { failurePolicy?: string; paramKind?: object; paramRef?: object } }).spec,
     )
     const withParameter = specs.filter(({ paramKind }) => paramKind !== undefined)
-    expect(withParameter.map(({ failurePolicy }) => failurePolicy)).toEqual(Array(5).fill('Ignore'))
+    expect(withParameter.map(({ failurePolicy }) => failurePolicy)).toEqual(Array(6).fill('Ignore'))
     const references = specs.flatMap(({ paramRef }) => paramRef ?? [])
     expect(references).toHaveLength(withParameter.length)
     for (const reference of references) expect(reference).toMatchObject({ parameterNotFoundAction: 'Allow' })

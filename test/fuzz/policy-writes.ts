@@ -273,6 +273,11 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
     ),
     fc.constantFrom('an image', 'ansible\t2', `a${'b'.repeat(512)}`).map(bad),
   ),
+  allowInternetAccess: flag,
+  internetDeniedCidrs: goodAndBad(
+    fc.constantFrom(good('', []), good('9.9.9.0/24 , 2620:fe::/48\n9.9.9.0/24', ['9.9.9.0/24', '2620:fe::/48'])),
+    fc.constantFrom('9.9.9.9', '9.9.9.0/33', 'none', '9.9.9.0/24;9.9.8.0/24', '::ffff:9.9.9.0/120').map(bad),
+  ),
   workspaceQuota: quota,
   clusterCidrs: goodAndBad(
     fc.oneof(none, fc.constantFrom(good('none', []), good('10.96.0.0/16, fd00::/108', ['10.96.0.0/16', 'fd00::/108']))),

@@ -236,6 +236,7 @@ const validSpec = fc
     secrets: maybe(secrets),
     lookup: maybe(fc.constant('hosts')),
     power: maybe(fc.constantFrom('Running', 'Halted')),
+    internet: maybe(fc.constantFrom('Enabled', 'Disabled')),
     end: fc.record({
       lifetime: maybe(fc.constantFrom('72h', '1h30m')),
       expiresAt: maybe(fc.constantFrom('2026-01-31T18:00:00Z', '2026-01-31T18:00:00.25+01:00')),
@@ -268,6 +269,7 @@ const validSpec = fc
       secrets: kept,
       lookup,
       power,
+      internet,
       end,
       plays,
     }) => {
@@ -320,6 +322,7 @@ const validSpec = fc
         secrets: kept,
         names: lookup,
         powerState: power,
+        internetAccess: internet,
         ...end,
         ansible: plays,
         volumes: volumes.map((name) => ({ name, size, localPath: '/data' })),
@@ -528,6 +531,7 @@ const smallSpec = fc.oneof(
     .constantFrom({ size: '1' }, { size: '2Pi' }, { name: 'ansible' })
     .map((one) => ({ volumes: [{ name: 'v', size: '1Gi', ...one }] })),
   fc.constantFrom<unknown>('Halted', 'Off', 'halted', '', true).map((powerState) => ({ powerState })),
+  fc.constantFrom<unknown>('Enabled', 'enabled', '', true).map((internetAccess) => ({ internetAccess })),
   fc
     .constantFrom<unknown>('Recreate', { type: 'Recreate' }, { type: 'OnRequest' }, { type: 'Rolling' }, {}, [])
     .map((updateStrategy) => ({ updateStrategy })),

@@ -11,6 +11,9 @@ import { useRealCluster } from './shared-cluster.ts'
 
 /** Every member listens on it, and no spec has it. */
 const UNDECLARED = 81
+/** Addresses of nobody on the network that the nodes are on, which stand for the internet, and for a range of it that the policy denies. */
+const INTERNET = '9.9.9.9'
+const DENIED = '9.9.8.8'
 const DNS = { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } } as const
 
 interface PodEnd {
@@ -30,7 +33,11 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
   }) => {
     const { inside, client } = cluster()
     if (inside === undefined) return skip(INSIDE)
-    await using stage = await startForLabs(cluster(), { allowedServiceTypes: 'ClusterIP NodePort' })
+    await using stage = await startForLabs(cluster(), {
+      allowedServiceTypes: 'ClusterIP NodePort',
+      allowInternetAccess: 'true',
+      internetDeniedCidrs: '9.9.8.0/24',
+    })
     const on = (last: number) => [{ network: 'net', ipAddress: `10.77.0.${last}/24` }]
     const [lab, other] = await Promise.all([
       Lab.create(stage, {
@@ -52,6 +59,7 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
         ],
       }),
       Lab.create(stage, {
+        internetAccess: 'Enabled',
         containerClusters: [{ name: 'stranger', containers: web({ portMappings: [{ containerPort: 80 }] }) }],
       }),
     ])
@@ -68,6 +76,10 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
     if (!(page && gate && door && inner && stranger && anybody && resolver)) throw new Error('a pod is missing')
     const { outside } = inside
     const places = [page, gate, door, inner, resolver].map(({ place }) => place)
+    for (const address of [INTERNET, DENIED]) {
+      await outside.run(`ip addr add ${address}/32 dev lo`)
+      onTestFinished(async () => await outside.run(`ip addr del ${address}/32 dev lo`))
+    }
     // Pods that go leave the processes that were started in them.
     onTestFinished(async () => void (await Promise.all([outside, ...places].map((place) => place.remove()))))
     const served = places.map((place) => place.serve(UNDECLARED, 'undeclared'))
@@ -102,6 +114,11 @@ describe('the pod network of a lab, on nodes that enforce NetworkPolicies', () =
       ['a member to another port of the DNS', inner.place, resolver.address, UNDECLARED, false],
       ['a member to what is outside of the cluster', inner.place, CONTROL_PLANE, 80, false],
       ['a member to the API server', inner.place, API_SERVER, 443, false],
+      ['a member to the internet', inner.place, INTERNET, 80, false],
+      ['a member of a lab with access to the internet', stranger.place, INTERNET, 80, true],
+      ['that one to a range that the policy denies', stranger.place, DENIED, 80, false],
+      ['that one to a private address outside of the cluster', stranger.place, CONTROL_PLANE, 80, false],
+      ['that one to the API server', stranger.place, API_SERVER, 443, false],
     ]
     const closed = async () => {
       const answers = await Promise.all(ways.map(([, from, to, port]) => from.ask(to, port)))

@@ -558,7 +558,7 @@ describe("the operator's ServiceAccount", () => {
   it.for(REFUSED)('cannot %s', async ([, write, path, body]) => {
     const { status, message } = await operator.ask(write, at(path), body?.())
     expect(message).toMatch(
-      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes|-privileged|-service-types)?' .*denied request: the operator /,
+      /ValidatingAdmissionPolicy 'open-terrain-operator(-volumes|-privileged|-service-types|-internet)?' .*denied request: the operator /,
     )
     expect(status).toBe(403)
     // Others can, if they have the right.
@@ -587,6 +587,28 @@ describe("the operator's ServiceAccount", () => {
       data: { allowPrivileged: 'true' },
     })
     await operator.askUntil('granted', 'POST', path, body)
+  })
+
+  it.each([
+    ['an address', [{ to: [{ ipBlock: { cidr: '9.9.9.9/32' } }] }]],
+    ['everything', [{}]],
+    ['everything at a port', [{ to: [], ports: [{ port: 443 }] }]],
+  ])('lets pods send to %s only if the policy allows it', async (_where, egress) => {
+    const path = at(inLab('apis/networking.k8s.io/v1', 'networkpolicies'))
+    const body = { metadata: ofLab('any'), spec: { podSelector: {}, policyTypes: ['Egress'], egress } }
+    const within = { podSelector: {}, policyTypes: ['Egress'], egress: [{ to: [{ podSelector: {} }] }] }
+    expect(await operator.ask('POST', path, { ...body, spec: within })).toMatchObject({ message: '' })
+    expect(await operator.ask('POST', path, body)).toMatchObject({
+      status: 403,
+      message: expect.stringContaining(
+        'the operator lets pods send to addresses only where key allowInternetAccess of ConfigMap sync-operator-policy is "true"',
+      ),
+    })
+    const policy = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/configmaps/sync-operator-policy`
+    await admin.must('PATCH', policy, { data: { allowInternetAccess: 'true' } })
+    await operator.askUntil('granted', 'POST', path, body)
+    await admin.must('PATCH', policy, { data: { allowInternetAccess: 'false' } })
+    await operator.askUntil(/lets pods send to addresses only/, 'POST', path, body)
   })
 
   it('makes Services only of types that the policy allows', async () => {

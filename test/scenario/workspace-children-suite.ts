@@ -42,6 +42,7 @@ beforeAll(async () => {
     data: {
       localVolumeRoot: LOCAL_VOLUMES,
       allowPrivileged: 'true',
+      allowInternetAccess: 'true',
       allowedServiceTypes: 'ClusterIP,NodePort,LoadBalancer',
     },
   } as KubeObject)

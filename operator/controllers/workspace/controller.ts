@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import {
+  asksForInternet,
   FINALIZERS,
   type Policy,
   quietReasons,
@@ -141,10 +142,14 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         if (!caches.childCaches.isComplete) return undefined
         const known = rangesFor(policy(), ranges)
         if (known === undefined) return undefined
+        const spec = parsedWorkspaceSpec(workspace)
+        const needsRanges = policy().allowInternetAccess && spec.ok && asksForInternet(spec.spec)
+        const shown = needsRanges ? ranges.look() : []
+        if (shown === undefined) return undefined
         const secretSources = sourcesOf(workspace)
         const { uid = '' } = workspace.metadata
         const expiry = { serverNow: serverNow(), noticeMs: limits.noticeMs }
-        const seen = { workspace, spec: parsedWorkspaceSpec(workspace), policy: policy() }
+        const seen = { workspace, spec, policy: policy() }
         const isTurn = isDeletionDue({ ...seen, expiry: { ...expiry, isTurn: false } }) && limits.take(uid)
         const world = observeWorkspace(workspace, caches, {
           aside,
@@ -156,6 +161,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           policy: policy(),
           expiry: { ...expiry, isTurn },
           ranges: known,
+          clusterRanges: needsRanges ? shown.map(({ cidr }) => cidr) : undefined,
           refusals: childRefusals.of(uid),
           isUndecided: childRefusals.isUndecided(uid),
           refusal: refusals.of(uid),

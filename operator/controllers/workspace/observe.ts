@@ -40,13 +40,14 @@ interface Looks {
   readonly playEnds: Pick<PlayEnds, 'of'>
   readonly copies: Pick<SecretCopies, 'differs'>
   readonly claimsOn: ClaimsOn
+  readonly clusterRanges?: readonly string[] | undefined
 }
 
 /** Gathers the facts about a workspace from the caches. Sends no request to the API server. */
 export function observeWorkspace(
   workspace: WorkspaceView,
   caches: WorkspaceCaches,
-  { aside, lostKeys, playEnds, copies, claimsOn, ...more }: Looks & More,
+  { aside, lostKeys, playEnds, copies, claimsOn, clusterRanges, ...more }: Looks & More,
 ): Omit<WorkspaceWorld, 'podWarnings'> {
   const { name } = workspace.metadata
   const { cluster } = caches
@@ -61,7 +62,9 @@ export function observeWorkspace(
   const pods = new Map([...clusters].map((one) => [one, podsOf(caches, name, one)]))
   const runsPrivileged = existing.some(makesPrivileged) || [...pods.values()].flat().some((one) => one.isPrivileged)
   const rollout = rolloutOf(workspace, spec, kept, caches, more.policy)
-  const blueprint = spec.ok ? blueprintOf(workspace, spec.spec, { ...more, rollout, runsPrivileged }, kept) : undefined
+  const blueprint = spec.ok
+    ? blueprintOf(workspace, spec.spec, { ...more, rollout, runsPrivileged, clusterRanges }, kept)
+    : undefined
   const isKept = caches.workspaces.get(name)?.spec === workspace.spec
   const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
   const components = rendered.map((one) => asItStands(one, kept))
@@ -177,8 +180,10 @@ function blueprintOf(
     secretSources,
     refusals,
     runsPrivileged,
+    clusterRanges,
   }: Pick<More & WorkspaceWorld, 'policy' | 'rollout' | 'secretSources' | 'refusals'> & {
     readonly runsPrivileged: boolean
+    readonly clusterRanges: readonly string[] | undefined
   },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {
@@ -194,7 +199,8 @@ function blueprintOf(
   const volumeClaims = claimsOfVolumes(workspace, children)
   const restored = volumeClaims.size > 0 && { volumeClaims, restoredSizes: sizesOfClaims(volumeClaims, children) }
   const blueprint = { workspace: { name, uid }, spec, policy, requests, runsPrivileged, ...ofSecrets, ...restored }
-  return { ...blueprint, networksOfBefore: networksOfBefore(blueprint, children) }
+  const shown = clusterRanges !== undefined && { clusterRanges }
+  return { ...blueprint, ...shown, networksOfBefore: networksOfBefore(blueprint, children) }
 }
 
 /** Decides before anything is rendered: what machines are asked is a part of them. */

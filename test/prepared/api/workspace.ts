@@ -51,6 +51,10 @@ const WHOLE: readonly SpecFixture[] = [
     yes: ['Running', 'Halted', undefined, null],
     no: ['Stopped', 'halted', '', true],
   }),
+  ...field('spec.internetAccess', (internetAccess) => ({ internetAccess }), {
+    yes: ['Disabled', 'Enabled', undefined, null],
+    no: ['Allowed', 'enabled', '', true],
+  }),
   ...field('spec.lifetime', (lifetime) => ({ lifetime }), {
     yes: ['72h', '1h30m', '0', undefined, null],
     no: ['', '3d', '-1h', 'soon', 72],

@@ -210,6 +210,7 @@ const draws = fc.record({
   secrets: fc.tuple(labels(2), fc.array(secretDraw, { minLength: 2, maxLength: 2 })),
   names: optional(fc.constant('hosts' as const)),
   powerState: optional(fc.constantFrom('Running' as const, 'Halted' as const)),
+  internetAccess: optional(fc.constantFrom('Enabled' as const, 'Disabled' as const)),
   end: fc.record({
     lifetime: optional(fc.constantFrom('90m', '72h')),
     expiresAt: optional(fc.constant('2026-02-01T18:00:00Z')),
@@ -235,6 +236,7 @@ function specOf({
   secrets: [secretNames, generated],
   names: asked,
   powerState,
+  internetAccess,
   end,
   machines: count,
 }: Draws): WorkspaceSpecInput {
@@ -294,6 +296,7 @@ function specOf({
     ),
     names: asked,
     powerState,
+    internetAccess,
     ...end,
   }
 }

@@ -1,9 +1,11 @@
 import type { NetworkDriver } from '../../../constructs/api/policy.ts'
+import { asksForInternet } from '../../../constructs/api/workspace-internet-access.ts'
 import { isGeneratedSecret } from '../../../constructs/api/workspace-secrets.ts'
 import { renderWorkspaceAnsible } from '../../../constructs/children/workspace-ansible.ts'
 import { renderContainerCluster } from '../../../constructs/children/workspace-containers.ts'
 import { renderClusterFiles } from '../../../constructs/children/workspace-files.ts'
 import { renderClusterHosts } from '../../../constructs/children/workspace-hosts.ts'
+import { renderWorkspaceInternetAccess } from '../../../constructs/children/workspace-internet-access.ts'
 import { renderWorkspaceMachine } from '../../../constructs/children/workspace-machine.ts'
 import {
   podSecurityLevel,
@@ -26,6 +28,8 @@ const POLICY = {
 }
 const QUOTA = { 'requests.cpu': '16', 'limits.cpu': '64', pods: '50' }
 
+const DENIED = ['9.9.9.0/24', '2620:fe::/48']
+
 const COPIED = { uid: 'source', resourceVersion: '1', type: 'Opaque' } as const
 
 export type RenderedWorkspace = ReturnType<typeof renderAll>
@@ -42,6 +46,7 @@ export function renderAll(
     namespace: renderWorkspaceNamespace({ workspace, podSecurity: podSecurityLevel(spec, POLICY) }),
     quota: renderWorkspaceQuota({ workspace, hard: QUOTA }),
     policies: renderWorkspaceNetworkPolicies({ workspace, containerClusters, imageNamespace: IMAGE_NAMESPACE }),
+    internet: asksForInternet(spec) ? [renderWorkspaceInternetAccess({ workspace, deniedCidrs: DENIED })] : [],
     networks: networks.map((network) => renderWorkspaceNetwork({ workspace, spec, network, driver, networksOfBefore })),
     volumes: volumes.flatMap((volume) => renderWorkspaceVolume({ workspace, volume, localVolumeRoot })),
     ansible: renderWorkspaceAnsible({ workspace, spec }),
@@ -74,6 +79,7 @@ export function objectsOf({
   namespace,
   quota,
   policies,
+  internet,
   networks,
   clusterNetworks,
   volumes,
@@ -88,6 +94,7 @@ export function objectsOf({
     namespace,
     quota,
     ...policies,
+    ...internet,
     ...networks.flat(),
     ...clusterNetworks.flat(),
     ...volumes,

@@ -6,6 +6,8 @@ import { type Destination, mayReach } from '../../../sandbox/simulators/network-
 export interface PolicedPod {
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
+  /** On the pod network. Default: not known. */
+  readonly address?: string
 }
 
 /** Reports whether policies let one pod reach a port of another, as the sandbox decides it. Every namespace has the label of its name. */
@@ -23,6 +25,8 @@ export function isLetThrough(
   return mayReach({ policies: policies as never, namespaces }, podOf(from), podOf(to), destination)
 }
 
-function podOf(metadata: PolicedPod): Pod {
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name: 'pod' }, spec: { containers: [] } } as never
+function podOf({ address, ...place }: PolicedPod): Pod {
+  const status = address !== undefined && { status: { podIP: address } }
+  const metadata = { ...place, name: 'pod' }
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] }, ...status } as never
 }

@@ -30,6 +30,7 @@ export function wrongIn(
   const of = (kind: string) => parts.filter((one) => one.kind === kind) as Raw[]
   const wrong = [
     ...isolationIn(of('NetworkPolicy')),
+    ...internetIn(workspace, permits, of('NetworkPolicy')),
     ...namespaceIn(workspace, { held, permits }, of('Namespace')),
     ...playsIn(
       workspace,
@@ -70,6 +71,20 @@ function isolationIn(policies: readonly Raw[]): string[] {
     ...(denies ? [] : ['nothing denies all traffic']),
     ...opens.map(({ metadata }) => `${metadata.name} lets everything in`),
   ]
+}
+
+/** Nobody leaves the cluster but who may, and nobody reaches what is private. */
+function internetIn({ spec }: Workspace, permits: Permits, policies: readonly Raw[]): string[] {
+  const peers: Raw[] = policies.flatMap((one) => (one.spec.egress ?? []).flatMap(({ to = [{}] }: Raw) => to))
+  const outside = peers.filter((one) => !('podSelector' in one || 'namespaceSelector' in one))
+  const isWanted = spec.internetAccess === 'Enabled' && !permits.refusesInternet(spec)
+  const [v4] = outside.filter(({ ipBlock }) => ipBlock?.cidr === '0.0.0.0/0')
+  const checks: Readonly<Record<string, boolean>> = {
+    'is open as the spec and the policy say': outside.length > 0 === isWanted,
+    'is closed to private addresses':
+      v4 === undefined || ['10.0.0.0/8', '169.254.0.0/16'].every((one) => v4.ipBlock.except.includes(one)),
+  }
+  return failing(checks, 'the internet')
 }
 
 /** Each key has a value that is hard to guess. */

@@ -105,5 +105,6 @@ export function wantedComponents({ metadata: { name }, spec }: Workspace): strin
     ...vms.map((one) => `VirtualMachine ${one.name}`),
     ...services.map((one) => `Service ${one.name}`),
     ...(spec.owners === undefined ? [] : ['Owners owners']),
+    ...(spec.internetAccess === 'Enabled' ? ['InternetAccess internet'] : []),
   ].toSorted()
 }

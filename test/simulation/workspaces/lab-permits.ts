@@ -22,6 +22,7 @@ export class Permits {
     allowedDevices: '',
     allowPrivileged: 'false',
     allowedOverrides: '',
+    allowInternetAccess: 'false',
     allowedServiceTypes: 'ClusterIP',
   })
 
@@ -50,6 +51,10 @@ export class Permits {
 
   refusesService({ type = 'ClusterIP' }: Service): boolean {
     return !this.#list('allowedServiceTypes', 'ClusterIP').includes(type)
+  }
+
+  refusesInternet({ internetAccess }: Workspace['spec']): boolean {
+    return internetAccess === 'Enabled' && this.#data['allowInternetAccess'] !== 'true'
   }
 
   #refusesOverrides(root: 'vm' | 'pod', overrides: unknown): boolean {

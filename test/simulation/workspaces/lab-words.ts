@@ -64,7 +64,7 @@ export type ClusterWord = (typeof CLUSTER_WORDS)[number]
 export const NETWORK_WORDS = ['layer2', 'dual', 'mtu', 'gateway', 'nameservers'] as const
 export type NetworkWord = (typeof NETWORK_WORDS)[number]
 
-export const LAB_WORDS = ['owners', 'nodePort', 'login'] as const
+export const LAB_WORDS = ['owners', 'nodePort', 'login', 'internet'] as const
 export type LabWord = (typeof LAB_WORDS)[number]
 
 /** The words of a lab. Members and networks have those of their number, also when they come later. */
@@ -91,6 +91,7 @@ export const WORD_KEYS: Readonly<Record<string, readonly string[]>> = {
   ],
   allowedDevices: ['tun,kvm', 'kvm', ''],
   allowPrivileged: ['true', 'false'],
+  allowInternetAccess: ['true', 'false'],
   allowedServiceTypes: ['ClusterIP,NodePort', 'ClusterIP'],
 }
 

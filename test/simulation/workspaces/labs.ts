@@ -149,6 +149,7 @@ export function specOf(lab: Lab, schedule: Schedule): WorkspaceSpecInput {
     ...(lab.plays !== undefined && { ansible: ansibleOf(lab, lab.plays) }),
     ...(lab.number % 2 === 1 && { updateStrategy: { type: 'Recreate' as const, maxUnavailable: 2 } }),
     ...(lab.words.lab.includes('owners') && { owners: [{ kind: 'Group', name: 'teachers' }] }),
+    ...(lab.words.lab.includes('internet') && { internetAccess: 'Enabled' as const }),
     ...(lab.isOff && { powerState: 'Halted' as const }),
     ...lab.end,
     // As stored before there was a schema.

@@ -99,6 +99,15 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     kind: 'workspacesCalm',
   },
   {
+    name: 'access to the internet leads to private addresses',
+    invariant: 7,
+    seam: seam(SHARED.constructs, 'renderWorkspaceInternetAccess', (renderWorkspaceInternetAccess) => (props) => {
+      const made = renderWorkspaceInternetAccess(props)
+      return { ...made, spec: { ...made.spec, egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [] } }] }] } }
+    }),
+    kind: 'workspaces',
+  },
+  {
     name: 'a machine looks for its image in its own namespace',
     invariant: 7,
     alsoCaughtAs: [5],

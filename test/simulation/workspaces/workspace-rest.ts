@@ -402,11 +402,12 @@ export class WorkspaceRest implements Rest {
   }
 }
 
+/** The only component that a later policy takes away: what exists of it does not depend on what was before. */
+const INTERNET = 'InternetAccess internet'
+
 /** Returns the components that the platform does not allow, as `Kind name`. */
-function refusedIn(
-  { vms = [], containerClusters = [], services = [] }: Workspace['spec'],
-  permits: Permits,
-): Set<string> {
+function refusedIn(spec: Workspace['spec'], permits: Permits): Set<string> {
+  const { vms = [], containerClusters = [], services = [] } = spec
   const titled = (kind: string, all: readonly { readonly name: string }[]) => all.map(({ name }) => `${kind} ${name}`)
   return new Set([
     ...titled(
@@ -421,6 +422,7 @@ function refusedIn(
       'Service',
       services.filter((one) => permits.refusesService(one)),
     ),
+    ...(permits.refusesInternet(spec) ? [INTERNET] : []),
   ])
 }
 
@@ -428,6 +430,7 @@ function refusedIn(
 function heldOf({ spec }: Workspace, permits: Permits): Set<string> {
   return new Set(
     [...refusedIn(spec, permits)].flatMap((title) => {
+      if (title === INTERNET) return []
       const cluster = /^ContainerCluster (.*)$/.exec(title)?.[1]
       return cluster === undefined ? [title] : [`Deployment ${cluster}`, `ConfigMap ${cluster}-hosts`]
     }),

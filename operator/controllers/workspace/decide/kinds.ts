@@ -5,6 +5,7 @@ import type { ComponentKind } from './component-kind.ts'
 import { ANSIBLE_KIND } from './components/ansible.ts'
 import { CONTAINER_CLUSTER_KIND } from './components/container-cluster.ts'
 import { IMAGE_KIND } from './components/image.ts'
+import { INTERNET_ACCESS_KIND } from './components/internet-access.ts'
 import { NAMESPACE_KIND } from './components/namespace.ts'
 import { NETWORK_KIND } from './components/network.ts'
 import { OWNERS_KIND } from './components/owners.ts'
@@ -16,6 +17,7 @@ import { VOLUME_KIND } from './components/volume.ts'
 /** All kinds of components. A workspace is created in this order, and removed in reverse order. */
 export const KINDS: readonly ComponentKind[] = [
   NAMESPACE_KIND,
+  INTERNET_ACCESS_KIND,
   OWNERS_KIND,
   SECRET_KIND,
   IMAGE_KIND,

@@ -6,6 +6,7 @@ import { NAMESPACE, PERSISTENT_VOLUME_CLAIM } from '../../../kube/resource-types
 import { NOTHING_TO_DO, removalOf } from '../../../runtime/plan.ts'
 import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { componentWaiting, idOf, idOfObject } from './component.ts'
+import { withdrawnInternet } from './components/internet-access.ts'
 import type { Judged } from './judge.ts'
 import { lastIn } from './removal-order.ts'
 import { workspaceStatusOf } from './status.ts'
@@ -39,7 +40,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
   const plan = {
     ...NOTHING_TO_DO,
     status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
-    remove: [...next, home].flatMap((one) => removalOf(one)),
+    remove: [...next, home, ...withdrawnInternet(world)].flatMap((one) => removalOf(one)),
     requeue: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }

@@ -10,6 +10,7 @@ import type { WorkspacePlan, WorkspaceWorld } from '../world.ts'
 import { withoutWrongAliases } from './aliases.ts'
 import { type Component, idOfObject } from './component.ts'
 import { IMAGE_KIND } from './components/image.ts'
+import { withdrawnInternet } from './components/internet-access.ts'
 import { VIRTUAL_MACHINE_KIND } from './components/virtual-machine.ts'
 import { inTurn } from './dependencies.ts'
 import { expiryRequeue, removalAtEnd } from './expiry.ts'
@@ -44,7 +45,8 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
     const tended = tendedIn(world, now)
-    const remove = [...withdrawnIn(world).flatMap((one) => removalOf(one)), ...(tended.remove ?? [])]
+    const withdrawn = [...withdrawnIn(world), ...withdrawnInternet(world)]
+    const remove = [...withdrawn.flatMap((one) => removalOf(one)), ...(tended.remove ?? [])]
     return { ...NOTHING_TO_DO, status, finalizer, events, ...tended, remove }
   }
   const judged = judgeAll(world, now)

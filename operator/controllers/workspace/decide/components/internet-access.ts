@@ -1,0 +1,39 @@
+import { asksForInternet, INTERNET_POLICY, renderWorkspaceInternetAccess } from '@open-terrain/constructs/operator'
+import type { KubeObject } from '../../../../kube/kube-object.ts'
+import { NETWORK_POLICY } from '../../../../kube/resource-types.ts'
+import type { WorkspaceWorld } from '../../world.ts'
+import { type Component, componentFailed, componentReady, idOf } from '../component.ts'
+import type { ComponentKind } from '../component-kind.ts'
+
+const KIND = 'InternetAccess'
+
+/**
+ * Access of the members to public addresses: one NetworkPolicy, among those of the namespace. Members do not wait for it. Unlike what runs, it goes when
+ * the policy does not allow it any more: that ends nothing but the access.
+ */
+export const INTERNET_ACCESS_KIND: ComponentKind = {
+  kind: KIND,
+  // Its only object is one of the namespace's, which are deleted last.
+  types: [],
+  children: ({ workspace, spec, policy, clusterRanges = [] }): Component[] => {
+    if (!asksForInternet(spec)) return []
+    const { allowInternetAccess, clusterCidrs = [], internetDeniedCidrs } = policy
+    const deniedCidrs = [...internetDeniedCidrs, ...clusterCidrs, ...clusterRanges]
+    const objects = allowInternetAccess ? [renderWorkspaceInternetAccess({ workspace, deniedCidrs })] : []
+    return [{ kind: KIND, name: 'internet', objects, needs: [] }]
+  },
+  summary: ({ policy }) => ({
+    summary: policy.allowInternetAccess
+      ? componentReady(`NetworkPolicy ${INTERNET_POLICY} lets members on the pod network send to public addresses`)
+      : componentFailed(
+          'InternetAccessNotAllowed',
+          'internetAccess is Enabled, and the policy key allowInternetAccess is false: remove internetAccess, or have the policy allow it; the members run without it',
+        ),
+  }),
+}
+
+/** Returns the access that the policy does not allow any more. It goes whatever the spec says, also while that cannot be read. */
+export function withdrawnInternet({ children, policy }: Pick<WorkspaceWorld, 'children' | 'policy'>): KubeObject[] {
+  const existing = children.get(idOf(NETWORK_POLICY.kind, INTERNET_POLICY))
+  return policy.allowInternetAccess || existing === undefined ? [] : [existing]
+}
