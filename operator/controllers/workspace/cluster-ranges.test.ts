@@ -48,3 +48,33 @@ it('what may not be read is unknown, and holds up nothing', async () => {
   await clock.advance(MINUTE)
   expect(ranges.look()).toEqual([])
 })
+
+it('what could not be read for now is read again, and does not count as nothing', async () => {
+  const { client, clock, ranges, changes } = build()
+  let isDown = true
+  client.before = ({ verb, key }) => {
+    if (verb === 'list' && isDown) throw apiError('Unavailable', { status: 503, message: `${key} is not available` })
+  }
+  expect([ranges.look(), ranges.lookWhole()]).toEqual([undefined, undefined])
+  await clock.advance(MINUTE)
+  // Networks do not wait for it.
+  expect([ranges.look(), ranges.lookWhole()]).toEqual([[], 'unknown'])
+  isDown = false
+  await clock.advance(9 * MINUTE)
+  expect([ranges.lookWhole(), changes()]).toEqual([[...SERVICES, PODS], 2])
+  isDown = true
+  await clock.advance(20 * MINUTE)
+  expect([ranges.lookWhole(), changes()]).toEqual([[...SERVICES, PODS], 2])
+})
+
+it('addresses of nodes count for access to the internet, and not for networks', async () => {
+  const { client, clock, ranges } = build()
+  const addresses = ['192.0.2.7', '2600:1F18:0::7', 'node-c', 7].map((address) => ({ type: 'ExternalIP', address }))
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'c' }, spec: {}, status: { addresses } }
+  client.put(node as KubeObject)
+  ranges.look()
+  await clock.advance(MINUTE)
+  const one = (cidr: string) => ({ cidr, what: 'an address of node c', isNode: true })
+  expect(ranges.look()).toEqual([...SERVICES, PODS])
+  expect(ranges.lookWhole()).toEqual([...SERVICES, PODS, one('192.0.2.7/32'), one('2600:1f18::7/128')])
+})

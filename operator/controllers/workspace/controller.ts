@@ -144,7 +144,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
         if (known === undefined) return undefined
         const spec = parsedWorkspaceSpec(workspace)
         const needsRanges = policy().allowInternetAccess && spec.ok && asksForInternet(spec.spec)
-        const shown = needsRanges ? ranges.look() : []
+        const shown = needsRanges ? ranges.lookWhole() : []
         if (shown === undefined) return undefined
         const secretSources = sourcesOf(workspace)
         const { uid = '' } = workspace.metadata
@@ -161,7 +161,7 @@ export class WorkspaceController extends ObjectController<WorkspaceView, Workspa
           policy: policy(),
           expiry: { ...expiry, isTurn },
           ranges: known,
-          clusterRanges: needsRanges ? shown.map(({ cidr }) => cidr) : undefined,
+          clusterRanges: needsRanges ? cidrsOf(shown) : undefined,
           refusals: childRefusals.of(uid),
           isUndecided: childRefusals.isUndecided(uid),
           refusal: refusals.of(uid),
@@ -194,6 +194,10 @@ function rangesFor(
   if (networkDriver !== 'bridge') return []
   if (clusterCidrs === undefined) return ranges.look()
   return clusterCidrs.map((cidr) => ({ cidr, what: 'the policy key clusterCidrs' }))
+}
+
+function cidrsOf(ranges: readonly ClusterRange[] | 'unknown'): readonly string[] | 'unknown' {
+  return ranges === 'unknown' ? ranges : ranges.map(({ cidr }) => cidr)
 }
 
 /** No workspace owns an image. An image to be corrected counts as ours if this workspace was the last to write its spec. */

@@ -40,7 +40,7 @@ interface Looks {
   readonly playEnds: Pick<PlayEnds, 'of'>
   readonly copies: Pick<SecretCopies, 'differs'>
   readonly claimsOn: ClaimsOn
-  readonly clusterRanges?: readonly string[] | undefined
+  readonly clusterRanges?: Blueprint['clusterRanges'] | undefined
 }
 
 /** Gathers the facts about a workspace from the caches. Sends no request to the API server. */
@@ -183,7 +183,7 @@ function blueprintOf(
     clusterRanges,
   }: Pick<More & WorkspaceWorld, 'policy' | 'rollout' | 'secretSources' | 'refusals'> & {
     readonly runsPrivileged: boolean
-    readonly clusterRanges: readonly string[] | undefined
+    readonly clusterRanges: Blueprint['clusterRanges'] | undefined
   },
   children: ReadonlyMap<string, KubeObject>,
 ): Blueprint {

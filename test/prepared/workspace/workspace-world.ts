@@ -24,7 +24,7 @@ import {
   viewService,
   viewWithSpec,
 } from '../../../operator/controllers/workspace/child-views.ts'
-import { type Component, idOfObject } from '../../../operator/controllers/workspace/decide/component.ts'
+import { type Blueprint, type Component, idOfObject } from '../../../operator/controllers/workspace/decide/component.ts'
 import { imageNames } from '../../../operator/controllers/workspace/decide/components/image.ts'
 import { networksOfBefore } from '../../../operator/controllers/workspace/decide/components/network.ts'
 import { asEnded } from '../../../operator/controllers/workspace/decide/expiry.ts'
@@ -129,6 +129,7 @@ export class PlannedWorld {
   readonly playEnds = new Map<string, string>()
   expiry: ExpiryFacts = { serverNow: NOW, noticeMs: POLICY_DEFAULTS.expiryNoticeMs, isTurn: true }
   generation = 1
+  clusterRanges: Blueprint['clusterRanges'] | undefined
   ranges: WorkspaceWorld['ranges'] = []
   readonly namesTaken = new Map<string, string>()
   policy: Policy = POLICY_DEFAULTS
@@ -191,9 +192,11 @@ export class PlannedWorld {
     )
     const volumeClaims = claimsOfVolumes({ metadata: { ...metadata, annotations } }, children)
     const restoredSizes = sizesOfClaims(volumeClaims, children)
-    const blueprint = { workspace: metadata, spec, policy, requests, secretSources, volumeClaims, restoredSizes }
+    const facts = { workspace: metadata, spec, policy, requests, secretSources, volumeClaims, restoredSizes }
+    const blueprint = { ...facts, ...(this.clusterRanges !== undefined && { clusterRanges: this.clusterRanges }) }
     const renderedOf = JSON.stringify([
       spec.powerState,
+      this.clusterRanges,
       ...[requests, volumeClaims, restoredSizes].map((one) => [...one]),
     ])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined

@@ -19,8 +19,12 @@ export interface Blueprint {
   readonly policy: Policy
   /** @default none */
   readonly networksOfBefore?: NetworksOfBefore | undefined
-  /** Ranges of Services and pods that the cluster shows, in CIDR notation. Only for a workspace that has access to the internet. @default none */
-  readonly clusterRanges?: readonly string[]
+  /**
+   * Ranges of Services, pods and nodes that the cluster shows, in CIDR notation, or `unknown` while they could not be read. Only for a workspace that has
+   * access to the internet.
+   * @default none
+   */
+  readonly clusterRanges?: readonly string[] | 'unknown'
   /** Whether a Deployment or a pod of the workspace that exists has a privileged container. @default false */
   readonly runsPrivileged?: boolean
   /** By name of a Secret that is a copy. @default none */

@@ -81,6 +81,18 @@ describe('access to the internet', () => {
     expect(planOf(planned).apply).toEqual([ID])
   })
 
+  it('stays as it is while the ranges of the cluster could not be read, and does not come', () => {
+    const planned = settledWorld(OPEN, ALLOWED)
+    planned.clusterRanges = 'unknown'
+    const found = planned.children.get(ID) as KubeObject & { readonly spec: object }
+    planned.children.set(ID, { ...found, spec: { ...found.spec, egress: [] } } as KubeObject)
+    expect(planOf(planned)).toMatchObject({ told: ['Ready', 'Ready'], apply: [], remove: [] })
+    planned.children.delete(ID)
+    expect(planOf(planned)).toMatchObject({ told: ['Provisioning', 'Provisioning'], apply: [], remove: [] })
+    planned.changePolicy({ allowInternetAccess: false })
+    expect(planOf(planned).told).toEqual(['Failed', 'InternetAccessNotAllowed'])
+  })
+
   it('does not lead to ranges of the policy, nor to those of the cluster', () => {
     const planned = settledWorld(OPEN, ALLOWED)
     const { policy, spec, workspace } = planned.world

@@ -2,10 +2,16 @@ import { asksForInternet, INTERNET_POLICY, renderWorkspaceInternetAccess } from 
 import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_POLICY } from '../../../../kube/resource-types.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import { type Component, componentFailed, componentReady, idOf } from '../component.ts'
+import { type Component, componentFailed, componentReady, componentWaiting, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'InternetAccess'
+
+const UNREAD = 'the ranges of Services, pods and nodes could not be read'
+const UNTIL_RANGES_ARE_READ = {
+  absent: componentWaiting('Provisioning', `${UNREAD}: they are read again, and the access comes after that`),
+  present: componentReady(`NetworkPolicy ${INTERNET_POLICY} stays as it is, because ${UNREAD}: they are read again`),
+}
 
 /**
  * Access of the members to public addresses: one NetworkPolicy, among those of the namespace. Members do not wait for it. Unlike what runs, it goes when
@@ -18,9 +24,13 @@ export const INTERNET_ACCESS_KIND: ComponentKind = {
   children: ({ workspace, spec, policy, clusterRanges = [] }): Component[] => {
     if (!asksForInternet(spec)) return []
     const { allowInternetAccess, clusterCidrs = [], internetDeniedCidrs } = policy
-    const deniedCidrs = [...internetDeniedCidrs, ...clusterCidrs, ...clusterRanges]
-    const objects = allowInternetAccess ? [renderWorkspaceInternetAccess({ workspace, deniedCidrs })] : []
-    return [{ kind: KIND, name: 'internet', objects, needs: [] }]
+    const component = { kind: KIND, name: 'internet', needs: [] }
+    if (!allowInternetAccess) return [{ ...component, objects: [] }]
+    const shown = clusterRanges === 'unknown' ? [] : clusterRanges
+    const deniedCidrs = [...internetDeniedCidrs, ...clusterCidrs, ...shown]
+    const objects = [renderWorkspaceInternetAccess({ workspace, deniedCidrs })]
+    // Without the ranges of the cluster, a change could open them.
+    return [{ ...component, objects, ...(clusterRanges === 'unknown' && { held: UNTIL_RANGES_ARE_READ }) }]
   },
   summary: ({ policy }) => ({
     summary: policy.allowInternetAccess
