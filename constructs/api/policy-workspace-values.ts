@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { imageReference } from './image-reference.ts'
 import { isAttachment } from './interface-words.ts'
-import { parseCidr } from './ip-address.ts'
+import { ipText, parseCidr, parseIp } from './ip-address.ts'
 import { isOverrideEntry } from './overrides.ts'
 import { CONTAINER_DEVICES, SERVICE_TYPES } from './policy-fields.ts'
 import { QUANTITY_PATTERN } from './quantity.ts'
@@ -122,11 +122,23 @@ function isLimit(name: string, limit: string): boolean {
   return (MEASURED.test(name) || QUALIFIED.test(name)) && QUANTITY.test(limit) && !limit.startsWith('-')
 }
 
-/** Ranges in CIDR notation, public ones. */
-export const publicCidrs = namesThat(
-  (range) => parseCidr(range) !== undefined,
-  'ranges in CIDR notation such as 198.51.100.0/24,2001:db8::/32',
-)
+/** Public ranges in CIDR notation, or addresses, each once, or `none` for an empty list. An address becomes the range with it alone. */
+export const publicCidrs = z.string().transform((text, context): readonly string[] => {
+  if (text === 'none') return []
+  const given = text.split(/[\s,]+/).filter((one) => one !== '')
+  const ranges = given.map(rangeOf)
+  const bad = given.find((_, at) => ranges[at] === undefined)
+  if (bad === undefined) return [...new Set(ranges.filter((one) => one !== undefined))]
+  const message = `must be ranges in CIDR notation or addresses such as 198.51.100.0/24,2001:db8::7, or none (see ${bad})`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+function rangeOf(text: string): string | undefined {
+  if (parseCidr(text) !== undefined) return text
+  const address = parseIp(text)
+  return address && `${ipText(address)}/${address.family === 4 ? 32 : 128}`
+}
 
 /** Ranges separated by commas or whitespace, or `none` for an empty list. */
 export const cidrs = z.string().transform((text, context): readonly string[] => {

@@ -13,6 +13,7 @@ const LAST_GOOD: Policy = {
   keepSourceVolume: false,
   defaultDiskSize: '7Gi',
   allowedSourceUrls: ['https://last.example'],
+  clusterCidrs: ['10.0.0.0/8'],
 }
 
 const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
@@ -81,6 +82,13 @@ const GOOD: readonly (readonly [string, string, keyof Policy, unknown])[] = [
   ['workspaceQuota', '', 'workspaceQuota', undefined],
   ['clusterCidrs', '10.96.0.0/16,\nfd00::/108', 'clusterCidrs', ['10.96.0.0/16', 'fd00::/108']],
   ['clusterCidrs', 'none', 'clusterCidrs', []],
+  ['internetDeniedCidrs', 'none', 'internetDeniedCidrs', []],
+  [
+    'internetDeniedCidrs',
+    '9.9.9.9, 9.9.9.9/32,2620:FE::9 9.9.8.0/24',
+    'internetDeniedCidrs',
+    ['9.9.9.9/32', '2620:fe::9/128', '9.9.8.0/24'],
+  ],
   ['clusterCidrs', '', 'clusterCidrs', undefined],
   ['vmProvisionTimeout', '30m', 'vmProvisionTimeoutMs', 1_800_000],
   ['workspaceLifetime', '72h', 'workspaceLifetimeMs', 259_200_000],
@@ -159,6 +167,24 @@ describe('parsePolicy', () => {
 
   it.each([undefined, {}])('has the defaults for a ConfigMap without keys: %j', (data) => {
     expect(parsePolicy(data, LAST_GOOD)).toEqual({ policy: POLICY_DEFAULTS, problems: [] })
+  })
+
+  it.each<[what: string, data: Record<string, string | null>, lastGood: Partial<Policy>, isOpen: boolean]>([
+    ['True', { allowInternetAccess: 'True' }, {}, false],
+    ['no', { allowInternetAccess: 'no' }, {}, false],
+    ['an empty text', { allowInternetAccess: '' }, {}, false],
+    ['no text', { allowInternetAccess: null }, {}, false],
+    ['true', { allowInternetAccess: 'true' }, {}, true],
+    ['denied ranges that were never known', { internetDeniedCidrs: '9.9.9.0/33' }, { internetDeniedCidrs: [] }, false],
+    ['denied ranges that were known', { internetDeniedCidrs: '9.9.9.0/33' }, {}, true],
+    ['ranges of the cluster that were never known', { clusterCidrs: '10.96.0.0' }, { clusterCidrs: undefined }, false],
+    ['ranges of the cluster that were known', { clusterCidrs: '10.96.0.0' }, {}, true],
+  ])('opens the internet on no doubt: %s', (_what, data, lastGood, isOpen) => {
+    const known = { ...LAST_GOOD, allowInternetAccess: true, internetDeniedCidrs: ['9.9.9.0/24'], clusterCidrs: [] }
+    const { policy, problems } = parsePolicy({ allowInternetAccess: 'true', ...data }, { ...known, ...lastGood })
+    expect(policy.allowInternetAccess).toBe(isOpen)
+    const said = problems.map(({ instead = '' }) => instead.includes('counts as false'))
+    expect(said).toEqual(problems.map(() => !isOpen))
   })
 
   it('says that a longest wait below the first one does not count, and what does', () => {

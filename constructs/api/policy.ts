@@ -93,7 +93,8 @@ export interface ParsedPolicy {
 
 /**
  * Parses the data of the ConfigMap, each key independently: an invalid value keeps the last good one, a missing key has its default, and an unknown
- * key is only reported as a problem. Whitespace around a value is ignored.
+ * key is only reported as a problem. Whitespace around a value is ignored. Access to the internet is not kept on a doubt: an invalid
+ * `allowInternetAccess` counts as false, and so does it while `internetDeniedCidrs` or `clusterCidrs` is invalid and has no last good value.
  * @param data data of an existing ConfigMap. Undefined means no keys, and a null value is one that is not text. If the ConfigMap is deleted, the
  *   caller must keep the current policy and not call this function.
  * @param lastGood the policy that applies now
@@ -102,6 +103,7 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
   const given = new Map(Object.entries(data ?? {}))
   const policy: Record<string, unknown> = { ...POLICY_DEFAULTS }
   const problems: PolicyProblem[] = []
+  let closes = false
   for (const [name, { field, schema }] of Object.entries<PolicyKey>(POLICY_SCHEMA)) {
     const value = given.get(name)
     given.delete(name)
@@ -110,12 +112,26 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
     policy[field] = result.success ? result.data : lastGood[field]
     if (result.success) continue
     const problem = value === null ? NO_TEXT : (result.error.issues[0]?.message ?? 'is not valid')
-    problems.push({ key: name, value: shownValue(value), message: problem })
+    const instead = insteadOfOpening(field, lastGood)
+    if (instead !== undefined) closes = true
+    problems.push({ key: name, value: shownValue(value), message: problem, ...(instead !== undefined && { instead }) })
   }
+  if (closes) policy.allowInternetAccess = false
   problems.push(...contradictions(policy as unknown as Policy, data))
   for (const [name, value] of given)
     problems.push({ key: shownValue(name), value: shownValue(value), message: 'is not a key of the policy' })
   return { policy: policy as unknown as Policy, problems }
+}
+
+/** Returns what applies instead of an invalid value that would open the internet, or more of it, than somebody meant. */
+function insteadOfOpening(field: keyof Policy, { internetDeniedCidrs, clusterCidrs }: Policy): string | undefined {
+  if (field === 'allowInternetAccess') return 'it counts as false, so that access to the internet is taken away'
+  const isDoubted =
+    (field === 'internetDeniedCidrs' && internetDeniedCidrs.length === 0) ||
+    (field === 'clusterCidrs' && clusterCidrs === undefined)
+  return isDoubted
+    ? 'no last valid value is known, so allowInternetAccess counts as false until it is corrected'
+    : undefined
 }
 
 /** Reports values that are valid individually but not together. */

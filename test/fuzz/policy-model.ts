@@ -1,7 +1,7 @@
 import { POLICY_DEFAULTS, POLICY_SCHEMA, type Policy, type PolicyKeyName } from '@open-terrain/constructs/operator'
 import type { PolicyValue, PolicyWrite } from './policy-writes.ts'
 
-/** The policy as it must be: for each key the last usable value since the key was last absent. */
+/** The policy as it must be: for each key the last usable value since the key was last absent, but for access to the internet. */
 export class PolicyModel {
   policy: Policy = POLICY_DEFAULTS
   /** Keys of the current ConfigMap whose value is not used. */
@@ -20,8 +20,16 @@ export class PolicyModel {
       if (field !== undefined) next[field] = reading === undefined ? this.policy[field] : reading.value
       if (key === 'concurrency' && reading !== undefined) this.isConcurrencyKnown = true
     }
+    if (this.#isOpeningDoubted(badKeys)) next.allowInternetAccess = false
     this.policy = next as unknown as Policy
     this.badKeys = [...badKeys, ...contradictions(values, this.policy)]
+  }
+
+  /** Access to the internet is not kept on an unusable value, nor while it is not known what it is to leave out. */
+  #isOpeningDoubted(badKeys: ReadonlySet<string>): boolean {
+    const { internetDeniedCidrs, clusterCidrs } = this.policy
+    if (badKeys.has('internetDeniedCidrs') && internetDeniedCidrs.length === 0) return true
+    return badKeys.has('allowInternetAccess') || (badKeys.has('clusterCidrs') && clusterCidrs === undefined)
   }
 }
 

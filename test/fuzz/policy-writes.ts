@@ -275,8 +275,13 @@ const VALUES: Readonly<Record<PolicyKeyName, fc.Arbitrary<PolicyValue>>> = {
   ),
   allowInternetAccess: flag,
   internetDeniedCidrs: goodAndBad(
-    fc.constantFrom(good('', []), good('9.9.9.0/24 , 2620:fe::/48\n9.9.9.0/24', ['9.9.9.0/24', '2620:fe::/48'])),
-    fc.constantFrom('9.9.9.9', '9.9.9.0/33', 'none', '9.9.9.0/24;9.9.8.0/24', '::ffff:9.9.9.0/120').map(bad),
+    fc.constantFrom(
+      good('', []),
+      good('none', []),
+      good('9.9.9.9', ['9.9.9.9/32']),
+      good('9.9.9.0/24 , 2620:fe::/48\n9.9.9.0/24', ['9.9.9.0/24', '2620:fe::/48']),
+    ),
+    fc.constantFrom('9.9.9', '9.9.9.0/33', 'None', '9.9.9.0/24;9.9.8.0/24', '::ffff:9.9.9.0/120').map(bad),
   ),
   workspaceQuota: quota,
   clusterCidrs: goodAndBad(
