@@ -103,7 +103,6 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
   const given = new Map(Object.entries(data ?? {}))
   const policy: Record<string, unknown> = { ...POLICY_DEFAULTS }
   const problems: PolicyProblem[] = []
-  let closes = false
   for (const [name, { field, schema }] of Object.entries<PolicyKey>(POLICY_SCHEMA)) {
     const value = given.get(name)
     given.delete(name)
@@ -112,26 +111,27 @@ export function parsePolicy(data: Readonly<Record<string, string | null>> | unde
     policy[field] = result.success ? result.data : lastGood[field]
     if (result.success) continue
     const problem = value === null ? NO_TEXT : (result.error.issues[0]?.message ?? 'is not valid')
-    const instead = insteadOfOpening(field, lastGood)
-    if (instead !== undefined) closes = true
-    problems.push({ key: name, value: shownValue(value), message: problem, ...(instead !== undefined && { instead }) })
+    problems.push({ key: name, value: shownValue(value), message: problem, ...insteadOfOpening(field, lastGood) })
   }
-  if (closes) policy.allowInternetAccess = false
+  if (problems.some(({ instead }) => instead !== undefined)) policy.allowInternetAccess = false
   problems.push(...contradictions(policy as unknown as Policy, data))
   for (const [name, value] of given)
     problems.push({ key: shownValue(name), value: shownValue(value), message: 'is not a key of the policy' })
   return { policy: policy as unknown as Policy, problems }
 }
 
-/** Returns what applies instead of an invalid value that would open the internet, or more of it, than somebody meant. */
-function insteadOfOpening(field: keyof Policy, { internetDeniedCidrs, clusterCidrs }: Policy): string | undefined {
-  if (field === 'allowInternetAccess') return 'it counts as false, so that access to the internet is taken away'
+/** Says what applies instead of an invalid value that would open the internet, or more of it, than somebody meant. Nothing for others. */
+function insteadOfOpening(
+  field: keyof Policy,
+  { internetDeniedCidrs, clusterCidrs }: Policy,
+): Pick<PolicyProblem, 'instead'> {
+  if (field === 'allowInternetAccess')
+    return { instead: 'it counts as false, and access to the internet is taken away' }
   const isDoubted =
     (field === 'internetDeniedCidrs' && internetDeniedCidrs.length === 0) ||
     (field === 'clusterCidrs' && clusterCidrs === undefined)
-  return isDoubted
-    ? 'no last valid value is known, so allowInternetAccess counts as false until it is corrected'
-    : undefined
+  if (!isDoubted) return {}
+  return { instead: 'no last valid value is known, so allowInternetAccess counts as false until it is corrected' }
 }
 
 /** Reports values that are valid individually but not together. */

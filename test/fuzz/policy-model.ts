@@ -20,16 +20,18 @@ export class PolicyModel {
       if (field !== undefined) next[field] = reading === undefined ? this.policy[field] : reading.value
       if (key === 'concurrency' && reading !== undefined) this.isConcurrencyKnown = true
     }
-    if (this.#isOpeningDoubted(badKeys)) next.allowInternetAccess = false
-    this.policy = next as unknown as Policy
+    this.policy = { ...(next as unknown as Policy), ...this.#closedOnDoubt(badKeys) }
     this.badKeys = [...badKeys, ...contradictions(values, this.policy)]
   }
 
   /** Access to the internet is not kept on an unusable value, nor while it is not known what it is to leave out. */
-  #isOpeningDoubted(badKeys: ReadonlySet<string>): boolean {
+  #closedOnDoubt(badKeys: ReadonlySet<string>): Partial<Policy> {
     const { internetDeniedCidrs, clusterCidrs } = this.policy
-    if (badKeys.has('internetDeniedCidrs') && internetDeniedCidrs.length === 0) return true
-    return badKeys.has('allowInternetAccess') || (badKeys.has('clusterCidrs') && clusterCidrs === undefined)
+    const isDoubted =
+      badKeys.has('allowInternetAccess') ||
+      (badKeys.has('internetDeniedCidrs') && internetDeniedCidrs.length === 0) ||
+      (badKeys.has('clusterCidrs') && clusterCidrs === undefined)
+    return isDoubted ? { allowInternetAccess: false } : {}
   }
 }
 
