@@ -125,6 +125,20 @@ describe('changes', () => {
     expect(client.peek('DataVolume', 'n/a')?.metadata.finalizers).toEqual(['f'])
   })
 
+  it.each(['status', 'delete'])(
+    'that come first do not wait for the status, nor the status for them: refused is %s',
+    async (refused) => {
+      const primary = client.put(anObject('DataVolume', 'a'))
+      const old = client.put(anObject('Secret', 'old'))
+      client.before = ({ verb }) => {
+        if (verb === refused) throw apiError('Rejected')
+      }
+      const removals = [{ ...removal('old', old.metadata.uid ?? ''), isFirst: true as const }]
+      await expect(apply(primary, { status: { phase: 'x' }, removals })).rejects.toMatchObject({ reason: 'Rejected' })
+      expect(client.callsOf()).toEqual(['delete Secret n/old', 'status DataVolume n/a'])
+    },
+  )
+
   it.each([
     ['Rejected', true, ['Secret b', 'Secret c']],
     ['Rejected', false, []],

@@ -28,6 +28,8 @@ type Named<T extends ObjectReference> = Omit<T, 'apiVersion' | 'kind'>
 type Touched = Named<Touch> & { readonly type: ResourceType }
 
 interface ChildRemoval extends Named<ObjectReference>, ChildType {
+  /** Set if it comes before the status. */
+  readonly isFirst?: true
   /** Reports whether it must wait after all. Called right before the request. */
   readonly isHeldBack?: () => Promise<boolean>
   /** Called when the deletion is accepted, or if the object was already gone. Later failures do not undo that. */
@@ -72,8 +74,9 @@ interface Siblings {
 }
 
 /**
- * Writes the changes of one object: status, finalizer, children, annotations, removals, and last the release of the finalizer. The first error
- * stops it, and the next reconcile determines what is left. With {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an
+ * Writes the changes of one object: removals that come first, status, finalizer, children, annotations, other removals, and last the release of the
+ * finalizer. The first error, but of a removal that comes first, stops it, and the next reconcile determines what is left. With
+ * {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an
  * error of one child does not: with siblings a refusal is noted, and any other error is thrown when all but the release is done.
  * Writes to the object itself have the version that the plan was made from: if somebody else was faster, nothing is written (Conflict).
  */
@@ -84,6 +87,9 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
     current = object
     onWritten(type, object)
   }
+  const late: ApiError[] = []
+  for (const removal of changes.removals.filter(({ isFirst }) => isFirst))
+    await attempt(() => remove(removal, context), late)
   if (changes.status !== undefined) {
     written(await client.replaceStatus(type, withStatus(primary, changes.status), { signal }))
   }
@@ -93,12 +99,11 @@ export async function applyChanges(primary: KubeObject, changes: Changes, contex
   }
   const { siblings, areChildrenApart } = context
   const isApart = siblings !== undefined || areChildrenApart === true
-  const late: ApiError[] = []
   const each = async (work: () => Promise<unknown>) => await (isApart ? attempt(work, late) : work())
   if (siblings !== undefined) await new SiblingWriter(primary, siblings, context).apply(changes.children, late)
   else for (const child of changes.children) await each(() => applyChild(child, context))
   for (const touched of changes.touches ?? []) await each(() => touch(touched, context))
-  for (const removal of changes.removals) await each(() => remove(removal, context))
+  for (const removal of changes.removals.filter(({ isFirst }) => !isFirst)) await each(() => remove(removal, context))
   if (late.length > 0) throw late[0]
   if (changes.liftFinalizer !== undefined) written(await withoutFinalizer(current, changes.liftFinalizer, context))
   // The answer may be of an object that is gone: no cache may have it.

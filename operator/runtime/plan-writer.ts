@@ -93,7 +93,8 @@ export class PlanWriter<P extends KubeObject> {
         this.#record(primary, plan.status, removal.event)
       }
       onRemoved?.(primary, removal)
-      recordEvents()
+      // The Events belong to a status that is not written yet.
+      if (!(isStatusDue && removal.isFirst === true)) recordEvents()
     }
     const removals = plan.remove.filter((one) => !this.#wasJustDeleted(one.uid) && !(one.uid === uid && isStatusDue))
     const changes: Changes = {

@@ -3,7 +3,7 @@ import type { EventNote } from './event-recorder.ts'
 import type { Precondition } from './preconditions.ts'
 import type { Requeue } from './requeue.ts'
 
-/** What to do about one object, as printable data, in this order: status, finalizer, children, annotations, removals, release of the finalizer. */
+/** What to do about one object, as printable data, in this order: removals that come first, status, finalizer, children, annotations, removals, release of the finalizer. */
 export interface ObjectPlan {
   readonly status: object
   /** `lift` takes it off an object that stays, `release` lets go of one that is being deleted. */
@@ -38,6 +38,8 @@ export interface ObjectReference extends ObjectKey {
 export interface Removal extends ObjectReference {
   /** Set if it differs from the policy of its kind. */
   readonly propagationPolicy?: 'Background'
+  /** Set if it comes before the status: access that is taken away does not wait for a status that can be written. */
+  readonly isFirst?: true
   /** The removal waits until all of these hold. */
   readonly onlyIf?: readonly Precondition[]
   /** Recorded on the owner when the child is deleted. */

@@ -40,7 +40,7 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
   const plan = {
     ...NOTHING_TO_DO,
     status: workspaceStatusOf(world, { judged: left(world), leaving: next, problem }, now),
-    remove: [...next, home, ...withdrawnInternet(world)].flatMap((one) => removalOf(one)),
+    remove: [...withdrawnInternet(world), ...[...next, home].flatMap((one) => removalOf(one))],
     requeue: { afterMs: LOOK_MS, because: 'what is being deleted should be gone by then' },
   } as const
   return { ...plan, ...endingWaits(plan, next, now) }

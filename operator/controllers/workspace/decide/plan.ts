@@ -45,15 +45,18 @@ export function planWorkspace(world: WorkspaceWorld, now: number): WorkspacePlan
     const status = workspaceStatusOf(world, { judged: [], leaving: [], problem }, now)
     const events = workspaceEventsBetween(workspace.status, status, [])
     const tended = tendedIn(world, now)
-    const withdrawn = [...withdrawnIn(world), ...withdrawnInternet(world)]
-    const remove = [...withdrawn.flatMap((one) => removalOf(one)), ...(tended.remove ?? [])]
+    const withdrawn = withdrawnIn(world).flatMap((one) => removalOf(one))
+    const remove = [...withdrawnInternet(world), ...withdrawn, ...(tended.remove ?? [])]
     return { ...NOTHING_TO_DO, status, finalizer, events, ...tended, remove }
   }
   const judged = judgeAll(world, now)
   const leaving = leavingIn(world)
   const status = workspaceStatusOf(world, { judged, leaving }, now)
+  const closed = withdrawnInternet(world)
+  const unused = unusedIn(world, leaving).filter(({ metadata }) => closed.every(({ uid }) => uid !== metadata.uid))
   const remove = [
-    ...unusedIn(world, leaving).flatMap((one) => removalOf(one)),
+    ...closed,
+    ...unused.flatMap((one) => removalOf(one)),
     ...judged.flatMap((one) => one.remove ?? []),
     // Also while the component cannot be judged: what plays may reach another disk.
     ...stepPlays(world).flatMap((one) => one.remove ?? []),

@@ -74,6 +74,16 @@ describe('access to the internet', () => {
     expect(apply).toEqual([])
   })
 
+  it.each(['InvalidSpec', 'TooLarge'] as const)(
+    'is taken away with its word, as far as that is known: %s',
+    (unusable) => {
+      const planned = settledWorld(OPEN, ALLOWED)
+      planned.spec = parsed(DEPLOYED)
+      planned.unusable = unusable
+      expect(planOf(planned).remove).toEqual(unusable === 'InvalidSpec' ? [ID] : [])
+    },
+  )
+
   it('is put right where somebody has widened it', () => {
     const planned = settledWorld(OPEN, ALLOWED)
     const found = planned.children.get(ID) as KubeObject & { readonly spec: object }

@@ -1,6 +1,6 @@
 import { asksForInternet, INTERNET_POLICY, renderWorkspaceInternetAccess } from '@open-terrain/constructs/operator'
-import type { KubeObject } from '../../../../kube/kube-object.ts'
 import { NETWORK_POLICY } from '../../../../kube/resource-types.ts'
+import { type Removal, removalOf } from '../../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../../world.ts'
 import { type Component, componentFailed, componentReady, componentWaiting, idOf } from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
@@ -42,8 +42,22 @@ export const INTERNET_ACCESS_KIND: ComponentKind = {
   }),
 }
 
-/** Returns the access that the policy does not allow any more. It goes whatever the spec says, also while that cannot be read. */
-export function withdrawnInternet({ children, policy }: Pick<WorkspaceWorld, 'children' | 'policy'>): KubeObject[] {
+/**
+ * Returns the removal of access that the policy does not allow any more, or that the spec does not ask for. It goes whatever else the spec says, also
+ * while that cannot be used, and before a status is written, which may be refused.
+ */
+export function withdrawnInternet({
+  children,
+  policy,
+  workspace,
+}: Pick<WorkspaceWorld, 'children' | 'policy' | 'workspace'>): Removal[] {
   const existing = children.get(idOf(NETWORK_POLICY.kind, INTERNET_POLICY))
-  return policy.allowInternetAccess || existing === undefined ? [] : [existing]
+  if (policy.allowInternetAccess && mayAsk(workspace)) return []
+  return removalOf(existing).map((one) => ({ ...one, isFirst: true }))
+}
+
+/** Of a spec that was cut, it is not known. */
+function mayAsk({ spec, isCut, isAside }: WorkspaceWorld['workspace']): boolean {
+  if (isCut === true || isAside === true || typeof spec !== 'object' || spec === null) return true
+  return (spec as { readonly internetAccess?: unknown }).internetAccess === 'Enabled'
 }
