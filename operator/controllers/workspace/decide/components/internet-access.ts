@@ -1,8 +1,16 @@
 import { asksForInternet, INTERNET_POLICY, renderWorkspaceInternetAccess } from '@open-terrain/constructs/operator'
+import type { Raw } from '../../../../kube/kube-object.ts'
 import { NETWORK_POLICY } from '../../../../kube/resource-types.ts'
 import { type Removal, removalOf } from '../../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../../world.ts'
-import { type Component, componentFailed, componentReady, componentWaiting, idOf } from '../component.ts'
+import {
+  type Component,
+  type ComponentSummary,
+  componentFailed,
+  componentReady,
+  componentWaiting,
+  idOf,
+} from '../component.ts'
 import type { ComponentKind } from '../component-kind.ts'
 
 const KIND = 'InternetAccess'
@@ -32,14 +40,26 @@ export const INTERNET_ACCESS_KIND: ComponentKind = {
     // Without the ranges of the cluster, a change could open them.
     return [{ ...component, objects, ...(clusterRanges === 'unknown' && { held: UNTIL_RANGES_ARE_READ }) }]
   },
-  summary: ({ policy }) => ({
-    summary: policy.allowInternetAccess
-      ? componentReady(`NetworkPolicy ${INTERNET_POLICY} lets members on the pod network send to public addresses`)
-      : componentFailed(
-          'InternetAccessNotAllowed',
-          'internetAccess is Enabled, and the policy key allowInternetAccess is false: remove internetAccess, or have the policy allow it; the members run without it',
-        ),
-  }),
+  summary: ({ policy }, { objects }) => {
+    if (!policy.allowInternetAccess)
+      return refused(
+        'the policy key allowInternetAccess is false: remove internetAccess, or have the policy allow it; the members run without it',
+      )
+    if (!objects.some(isOpening))
+      return refused(
+        'the policy keys internetDeniedCidrs and clusterCidrs leave no public address: remove internetAccess, or have a range taken out of them',
+      )
+    const message = `NetworkPolicy ${INTERNET_POLICY} lets members on the pod network send to public addresses`
+    return { summary: componentReady(message) }
+  },
+}
+
+function refused(why: string): { readonly summary: ComponentSummary } {
+  return { summary: componentFailed('InternetAccessNotAllowed', `internetAccess is Enabled, and ${why}`) }
+}
+
+function isOpening({ spec }: Raw): boolean {
+  return Array.isArray(spec?.egress) && spec.egress.length > 0
 }
 
 /**
