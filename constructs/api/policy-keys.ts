@@ -208,14 +208,14 @@ export interface PolicyValues {
   readonly sharedSecretNamespaces?: readonly string[]
   /**
    * Whether members of workspaces with internetAccess: Enabled reach public addresses over the pod network. If false, these workspaces are Failed,
-   * run on without it, and lose the access that they have. No pod is restarted by either.
+   * run on without it, and lose the access that they have. No pod is restarted by either. An invalid value counts as false.
    * @default false
    */
   readonly allowInternetAccess?: boolean
   /**
-   * Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24,
-   * separated by commas, blanks or line ends: public addresses of your own, of nodes, load balancers and pods. Private addresses, those of cloud
-   * metadata, clusterCidrs, and the ranges that ServiceCIDR objects and podCIDRs of nodes show are never reached.
+   * Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24, or
+   * addresses, separated by commas, blanks or line ends: public addresses of your own, of load balancers and pods. none: no range. Private addresses,
+   * those of cloud metadata, clusterCidrs, and the ranges and addresses that ServiceCIDR objects and nodes show are never reached.
    * @default none
    */
   readonly internetDeniedCidrs?: readonly string[]

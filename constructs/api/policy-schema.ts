@@ -193,12 +193,12 @@ export const POLICY_SCHEMA = {
   allowInternetAccess: key(
     'allowInternetAccess',
     flag,
-    'Whether members of workspaces with internetAccess: Enabled reach public addresses over the pod network. If false, these workspaces are Failed, run on without it, and lose the access that they have. No pod is restarted by either.',
+    'Whether members of workspaces with internetAccess: Enabled reach public addresses over the pod network. If false, these workspaces are Failed, run on without it, and lose the access that they have. No pod is restarted by either. An invalid value counts as false.',
   ),
   internetDeniedCidrs: key(
     'internetDeniedCidrs',
     publicCidrs,
-    'Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24, separated by commas, blanks or line ends: public addresses of your own, of nodes, load balancers and pods. Private addresses, those of cloud metadata, clusterCidrs, and the ranges that ServiceCIDR objects and podCIDRs of nodes show are never reached.',
+    'Public ranges that members of workspaces do not reach although they have access to the internet, in CIDR notation, such as 198.51.100.0/24, or addresses, separated by commas, blanks or line ends: public addresses of your own, of load balancers and pods. none: no range. Private addresses, those of cloud metadata, clusterCidrs, and the ranges and addresses that ServiceCIDR objects and nodes show are never reached.',
   ),
   workspaceQuota: key(
     'workspaceQuota',

@@ -251,8 +251,9 @@ export const WORKSPACE_REASON_HELP = {
   InternetAccessNotAllowed: {
     severity: 'warning',
     meaning:
-      'spec.internetAccess is Enabled, and the policy key allowInternetAccess is not true. Members run, and reach no public address. Access that they had is taken away.',
-    remedy: 'Remove internetAccess from the spec, or have allowInternetAccess set to true.',
+      'spec.internetAccess is Enabled, and the policy key allowInternetAccess is not true, or its denied ranges leave no public address. Members run, and reach no public address. Access that they had is taken away.',
+    remedy:
+      'Remove internetAccess from the spec, or have allowInternetAccess set to true, and internetDeniedCidrs leave something.',
   },
   /** The cluster has not given it an address yet. */
   LoadBalancerPending: {

@@ -76,8 +76,8 @@ interface Siblings {
 /**
  * Writes the changes of one object: removals that come first, status, finalizer, children, annotations, other removals, and last the release of the
  * finalizer. The first error, but of a removal that comes first, stops it, and the next reconcile determines what is left. With
- * {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an
- * error of one child does not: with siblings a refusal is noted, and any other error is thrown when all but the release is done.
+ * {@link ApplyContext.siblings} or {@link ApplyContext.areChildrenApart} an error of one child does not: with siblings a refusal is noted, and any
+ * other error is thrown when all but the release is done.
  * Writes to the object itself have the version that the plan was made from: if somebody else was faster, nothing is written (Conflict).
  */
 export async function applyChanges(primary: KubeObject, changes: Changes, context: ApplyContext): Promise<void> {
