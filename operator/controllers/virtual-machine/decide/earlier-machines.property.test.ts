@@ -107,6 +107,22 @@ describe('a machine of an earlier version', () => {
     )
   })
 
+  it('is as it was when an edit is undone', () => {
+    fc.assert(
+      fc.property(spec, (fields) => {
+        const walk = ofEarlierVersion(fields).settle()
+        const had = machineOf(walk)
+        walk.edit({ name: 'other' }).settle()
+        expect(walk.condition('RebuildRequired')?.status).toBe('True')
+        walk.edit({ name: SPEC.name }).settle()
+        expect(machineOf(walk)).toBe(had)
+        expect(walk.condition('RebuildRequired')).toBeUndefined()
+        expect(walk.condition('UpToDate')?.status).toBe('True')
+      }),
+      { numRuns: 30 },
+    )
+  })
+
   it('keeps its sockets and its minute when it gets another number of CPUs, and through a reset', () => {
     fc.assert(
       fc.property(spec, CPU, (fields, cpu) => {
