@@ -66,7 +66,10 @@ const writes = ({ log }: MachineWalk) => log.filter((line) => !line.startsWith('
 
 /** A machine that runs as version 0.1 made it: sockets alone, a minute to shut down, and its addresses one after the other. */
 function ofEarlierVersion(
-  fields: Fields & { readonly os?: string; readonly resources?: { readonly cpu: string } | undefined },
+  fields: Fields & {
+    readonly os?: string
+    readonly resources?: { readonly cpu: string; readonly memory: string } | undefined
+  },
 ) {
   const now = cloudInitOf(aVM({}, { spec: given({ ...SPEC, ...fields }) }))
   if (now.kind !== 'rendered') throw new Error('no data')
@@ -75,15 +78,16 @@ function ofEarlierVersion(
   expect(walk.stand).toBe('Ready/Running')
   const { domain, terminationGracePeriodSeconds = 60 } = templateOf(walk)
   const { annotations = {} } = walk.world.machine?.metadata ?? {}
-  const had = annotations[ANNOTATIONS.fieldsFromSpec]
+  const { [ANNOTATIONS.fieldsFromSpec]: had = '', ...others } = annotations
+  const names = had.split(',').filter((one) => !['', 'cores', 'grace'].includes(one))
   const { cpus = undefined } = fields.resources === undefined ? {} : cpuShape(fields.resources.cpu)
   const isOverridden = annotations[ANNOTATIONS.overrides]?.includes('cores') ?? false
   const cpu = cpus === undefined ? domain.cpu : { ...domain.cpu, sockets: cpus, ...(!isOverridden && { cores: 1 }) }
   walk.tamper({
     metadata: {
       annotations: {
-        ...annotations,
-        ...(had !== undefined && { [ANNOTATIONS.fieldsFromSpec]: had.replace(/,cores$/, '') }),
+        ...others,
+        ...(names.length > 0 && { [ANNOTATIONS.fieldsFromSpec]: names.join() }),
       },
     },
     template: { terminationGracePeriodSeconds, domain: { ...domain, ...(cpu !== undefined && { cpu }) } },
@@ -222,9 +226,29 @@ describe('a new machine', () => {
     const path = 'spec.template.spec.terminationGracePeriodSeconds'
     expect(changeTo(wanted, ofPreference.world.machine as KubeObject)).toHaveProperty(path, null)
     expect(grace(ofPreference.settle())).toBeUndefined()
+    ofPreference.tamper({ template: { terminationGracePeriodSeconds: 5 } })
+    expect(grace(ofPreference.settle())).toBeUndefined()
     expect(grace(ofPreference.edit({ preference: undefined }).settle())).toBe(60)
+    expect(grace(ofPreference.edit({ preference }).settle())).toBeUndefined()
     const before = new MachineWalk({ spec: { os: 'windows' } }).deploy()
     expect(grace(before)).toBe(60)
     expect(grace(before.edit({ preference }).settle())).toBe(60)
+    const earlier = ofEarlierVersion({
+      os: 'windows',
+      preference,
+      overrides,
+      resources: { cpu: '2', memory: '2Gi' },
+    }).settle()
+    expect(grace(earlier)).toBe(300)
+    expect(grace(earlier.edit({ overrides: undefined }).settle())).toBe(60)
+  })
+
+  it('has its cores again after another system, or a preference, for a moment', () => {
+    const walk = new MachineWalk({ spec: { os: 'windows', resources: { cpu: '4', memory: '2Gi' } } }).deploy()
+    const cpuAfter = (fields: Fields) => templateOf(walk.edit(fields).settle()).domain.cpu
+    expect(cpuAfter({ preference: { name: 'windows.11' } })).toMatchObject({ sockets: 4, cores: 1 })
+    expect(cpuAfter({ preference: undefined })).toMatchObject({ sockets: 1, cores: 4 })
+    expect(cpuAfter({ os: 'linux' })).toMatchObject({ sockets: 4, cores: 1 })
+    expect(cpuAfter({ os: 'windows' })).toMatchObject({ sockets: 1, cores: 4 })
   })
 })

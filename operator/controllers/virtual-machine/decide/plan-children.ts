@@ -174,6 +174,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       ? cloudInitHash(cloudInit.data)
       : secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
   const matchers = matchersOf(spec, machine?.matchers)
+  const fromSpec = fromSpecBeside(spec, machine)
   const rendered = renderKubeVirtVirtualMachine({
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
@@ -182,7 +183,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources?.cpu,
     memory: spec.resources?.memory,
-    graceSeconds: graceOf(spec, machine),
+    graceSeconds: graceOf(fromSpec, machine, matchers.isExpanded),
     matchers,
     hasPreference: spec.preference !== undefined,
     os: spec.os,
@@ -192,7 +193,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       machine?.hardware,
       namesFromSpec(machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec]),
     ),
-    fromSpec: fromSpecBeside(spec, machine),
+    fromSpec,
     rootDisk: world.rootName,
     restoredClaim,
     ...guestDisks(world),
@@ -211,11 +212,11 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
   return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered
 }
 
-/** Where there is a preference, that decides how long the guest has to shut down. A machine that exists keeps what it has. */
-function graceOf({ preference }: VirtualMachineSpec, machine: KubeVirtView | undefined): number | null | undefined {
-  if (preference === undefined) return undefined
+/** Only where KubeVirt has put its preference into a machine, that has the time itself. */
+function graceOf({ leavesGrace }: FieldsFromSpec, machine: KubeVirtView | undefined, isExpanded: boolean) {
+  if (!leavesGrace) return undefined
   const { template } = ((machine && withoutOverrides(machine))?.spec ?? {}) as MachineTemplate
-  return template?.spec?.terminationGracePeriodSeconds ?? null
+  return (isExpanded && template?.spec?.terminationGracePeriodSeconds) || null
 }
 
 /** What was overridden is no part of what an instance type or a preference gave the machine. */
