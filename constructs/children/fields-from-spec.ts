@@ -22,7 +22,7 @@ export interface FieldsFromSpec {
 export const SYSPREP_FROM_SPEC = 'sysprep'
 
 /** In the annotation: the CPUs of a Windows guest are cores of one socket, as they were from when its machine was made. */
-const CORES_FROM_SPEC = 'cores'
+export const CORES_FROM_SPEC = 'cores'
 
 /** In the annotation: the machine was made with a preference, and that says how long the guest has to shut down. */
 const GRACE_FROM_PREFERENCE = 'grace'
@@ -39,6 +39,7 @@ const FIELDS = [
  * set any more, goes: the annotation tells the two apart.
  * @param present the fields of KubeVirt's machine; undefined: there is none yet
  * @param had the annotation that it has
+ * @param hasSockets whether the guest has booted with its CPUs as sockets, so that a machine which is made again for it has sockets, too
  */
 export function fieldsFromSpec(
   spec: Pick<
@@ -47,6 +48,7 @@ export function fieldsFromSpec(
   >,
   present?: MaybeFromSpec,
   had?: string,
+  hasSockets = false,
 ): FieldsFromSpec {
   const former = namesFromSpec(had)
   const readinessProbe = readinessProbeOf(spec.readiness ?? {})
@@ -58,7 +60,7 @@ export function fieldsFromSpec(
   })
   // What was decided when the machine was made stays recorded, also while another os, or a preference, makes it count for nothing.
   const made = (word: string, isSo: boolean) => former.has(word) || (present === undefined && isSo)
-  const cores = made(CORES_FROM_SPEC, hasWindowsHardware(spec))
+  const cores = made(CORES_FROM_SPEC, hasWindowsHardware(spec) && !hasSockets)
   const grace = made(GRACE_FROM_PREFERENCE, spec.preference !== undefined)
   const all = [
     ...ours,

@@ -140,6 +140,10 @@ describe('a machine of an earlier version', () => {
         const resized = machineOf(walk)
         walk.reset().settle()
         expect(machineOf(walk)).toBe(resized)
+        const { overrides: _none, ...rest } = fields as Fields
+        const bare = ofEarlierVersion({ ...rest, resources: { cpu, memory: '2Gi' } }).settle()
+        bare.machineGone().settle()
+        expect(templateOf(bare).domain.cpu).toEqual({ sockets: cpuShape(cpu).cpus, cores: 1, threads: 1 })
       }),
       { numRuns: 30 },
     )
@@ -243,12 +247,13 @@ describe('a new machine', () => {
     expect(grace(earlier.edit({ overrides: undefined }).settle())).toBe(60)
   })
 
-  it('has its cores again after another system, or a preference, for a moment', () => {
+  it('has its cores again after another system, or a preference, for a moment, and when KubeVirt has it made again', () => {
     const walk = new MachineWalk({ spec: { os: 'windows', resources: { cpu: '4', memory: '2Gi' } } }).deploy()
     const cpuAfter = (fields: Fields) => templateOf(walk.edit(fields).settle()).domain.cpu
     expect(cpuAfter({ preference: { name: 'windows.11' } })).toMatchObject({ sockets: 4, cores: 1 })
     expect(cpuAfter({ preference: undefined })).toMatchObject({ sockets: 1, cores: 4 })
     expect(cpuAfter({ os: 'linux' })).toMatchObject({ sockets: 4, cores: 1 })
     expect(cpuAfter({ os: 'windows' })).toMatchObject({ sockets: 1, cores: 4 })
+    expect(templateOf(walk.machineGone().settle()).domain.cpu).toMatchObject({ sockets: 1, cores: 4 })
   })
 })

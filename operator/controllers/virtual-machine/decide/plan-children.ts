@@ -31,7 +31,7 @@ import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
 import { withMachineOverrides } from './machine-overrides.ts'
-import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
+import { hasBooted, type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { withExpansion } from './plan-expanded.ts'
 import { artifactOf, type ImageState, imageKeyOf } from './plan-image.ts'
 
@@ -166,7 +166,8 @@ export function wantedMachine(draft: MachineDraft): KubeVirtVirtualMachineObject
 }
 
 /** Returns what overrides are merged over. */
-export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualMachineObject {
+export function renderedMachine(draft: MachineDraft): KubeVirtVirtualMachineObject {
+  const { world, spec } = draft
   const { vm, cloudInit, secret, machine, claim, restoredClaim } = world
   const ref = refOf(world)
   const hash =
@@ -174,7 +175,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       ? cloudInitHash(cloudInit.data)
       : secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
   const matchers = matchersOf(spec, machine?.matchers)
-  const fromSpec = fromSpecBeside(spec, machine)
+  const fromSpec = fromSpecBeside(draft)
   const rendered = renderKubeVirtVirtualMachine({
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
@@ -238,8 +239,11 @@ interface MachineTemplate {
   }
 }
 
-function fromSpecBeside(spec: VirtualMachineSpec, machine: KubeVirtView | undefined): FieldsFromSpec {
-  if (machine === undefined) return fieldsFromSpec(spec)
+function fromSpecBeside({ world, spec }: MachineDraft): FieldsFromSpec {
+  const { vm, machine } = world
+  // Windows on a disk that has booted would find other processors.
+  const hasSockets = hasBooted(world) && vm.status.kubevirt?.cores !== true
+  if (machine === undefined) return fieldsFromSpec(spec, undefined, undefined, hasSockets)
   const { template } = machine.spec as MachineTemplate
   return fieldsFromSpec(spec, template?.spec ?? {}, machine.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
 }
