@@ -74,6 +74,8 @@ export type CloudInit =
       readonly earlier?: EarlierCloudInit | undefined
       /** What of the user data has no effect. */
       readonly warnings?: readonly SpecWarning[]
+      /** What the guest lacks with data of an earlier version. */
+      readonly lacking?: SpecWarning
     }
   /** Secrets that the spec names do not exist or lack a key; or one cannot be read: then no watch event reports when it can. */
   | {

@@ -170,6 +170,24 @@ describe('the data of a Windows guest from an earlier version', () => {
     expect(message).toContain('kubectl -n team delete secret vm-cloudinit')
   })
 
+  it('are all there as commands, as far as a condition has room, after what the machine was told before', () => {
+    const card = (at: number, count: number) => ({
+      network: `lab-${at}`,
+      ipAddresses: Array.from({ length: count }, (_one, host) => `10.0.${at}.${host + 5}/24`),
+    })
+    const messageOf = (cards: number, count: number, more: Fields = {}) => {
+      const interfaces = Array.from({ length: cards }, (_one, at) => card(at, count))
+      const walk = ofEarlierVersion({ ...fields, ...more, interfaces }).settle()
+      return walk.condition('SpecWarning')?.message ?? ''
+    }
+    expect(messageOf(5, 4)).toContain('net4 10.0.4.5 255.255.255.0; this stays')
+    expect(messageOf(16, 8)).toMatch(/ and \d+ more; .*delete secret vm-cloudinit$/)
+    const hostAliases = [{ ip: '10.0.0.9', hostnames: ['web'] }]
+    const before = messageOf(1, 1, { hostAliases })
+    expect(before).not.toBe('')
+    expect(messageOf(1, 2, { hostAliases }).startsWith(`${before}; `)).toBe(true)
+  })
+
   it('are those of now again where an earlier version has written them after the first start', () => {
     const walk = new MachineWalk({ spec: fields }).deploy()
     const { secret } = walk.world

@@ -9,8 +9,8 @@ import {
 import { firstFew } from '../../../base/messages.ts'
 import type { MachineWorld } from '../world.ts'
 
-/** Commands that are named; more are only counted. */
-const COMMANDS_SHOWN = 6
+/** Characters of the commands that are named; more are only counted. A condition has 4000 for all warnings. */
+const COMMANDS_MAX = 2_500
 
 /**
  * Returns the world with the data that an earlier version has rendered, where the Secret has these, or the guest has started with these: they stay as long as
@@ -19,13 +19,14 @@ const COMMANDS_SHOWN = 6
 export function withStandingCloudInit(world: MachineWorld): MachineWorld {
   const { vm, cloudInit } = world
   if (cloudInit.kind !== 'rendered' || cloudInit.earlier === undefined) return world
-  const { earlier, warnings = [], ...rendered } = cloudInit
+  const { earlier, ...rendered } = cloudInit
   if (!stands(world, earlier.data, rendered.data)) return world
   const { namespace, name } = vm.metadata
-  const commands = firstFew(earlier.commands, COMMANDS_SHOWN)
-  const message = `the first start of the guest is told by an earlier version, with which a card of Windows gets the last of several addresses alone, and no mtu: unless somebody has given it the rest, run in the guest: ${commands}; to have a new disk get all of it, first delete the Secret, which is made again: kubectl -n ${namespace} delete secret ${vmChildNames(name).cloudInit}`
-  const warning = { reason: VIRTUAL_MACHINE_REASONS.WindowsGuest, message }
-  return { ...world, cloudInit: { ...rendered, data: earlier.data, warnings: [...warnings, warning] } }
+  const ends = earlier.commands.map((_one, at) => earlier.commands.slice(0, at + 1).join(', ').length)
+  const commands = firstFew(earlier.commands, ends.filter((end) => end <= COMMANDS_MAX).length)
+  const message = `the first start of the guest is told by an earlier version, with which a card of Windows gets the last of several addresses alone, and no mtu: unless somebody has given it the rest, run in the guest: ${commands}; this stays, also when they were run, until the Secret is made again, which changes nothing in a guest that is set up, and tells a new disk all of it: kubectl -n ${namespace} delete secret ${vmChildNames(name).cloudInit}`
+  const lacking = { reason: VIRTUAL_MACHINE_REASONS.WindowsGuest, message }
+  return { ...world, cloudInit: { ...rendered, data: earlier.data, lacking } }
 }
 
 function stands({ vm, secret }: MachineWorld, earlier: CloudInitData, now: CloudInitData): boolean {
