@@ -181,11 +181,29 @@ describe('the data of a Windows guest from an earlier version', () => {
       return walk.condition('SpecWarning')?.message ?? ''
     }
     expect(messageOf(5, 4)).toContain('net4 10.0.4.5 255.255.255.0; this stays')
-    expect(messageOf(16, 8)).toMatch(/ and \d+ more; .*delete secret vm-cloudinit$/)
+    expect(messageOf(16, 4)).toMatch(/ and \d+ more; .*delete secret vm-cloudinit$/)
     const hostAliases = [{ ip: '10.0.0.9', hostnames: ['web'] }]
     const before = messageOf(1, 1, { hostAliases })
     expect(before).not.toBe('')
     expect(messageOf(1, 2, { hostAliases }).startsWith(`${before}; `)).toBe(true)
+  })
+
+  it('are those of now where the deploy stopped before KubeVirt had a machine', () => {
+    const { secret } = ofEarlierVersion(fields).world
+    const walk = new MachineWalk({ spec: fields }).set({ secret }).deploy()
+    expect(walk.stand).toBe('Ready/Running')
+    expect(hashOf(walk)).toBe(hashes[1])
+  })
+
+  it('are judged by their size where they are written', () => {
+    const walk = ofEarlierVersion(fields).settle()
+    if (now.kind !== 'rendered') throw new Error('no data')
+    const tooLarge = { kind: 'missing', reason: 'MissingUserDataSecret', message: 'too large' } as const
+    expect(walk.set({ cloudInit: { ...now, tooLarge } }).settle().stand).toBe('Ready/Running')
+    expect(hashOf(walk)).toBe(hashes[0])
+    const fresh = new MachineWalk({ spec: fields, cloudInit: { ...now, tooLarge } }).settle()
+    expect(fresh.status.message).toContain('too large')
+    expect(fresh.world.secret).toBeUndefined()
   })
 
   it('are those of now again where an earlier version has written them after the first start', () => {

@@ -8,6 +8,7 @@ import {
 } from '@open-terrain/constructs/operator'
 import { firstFew } from '../../../base/messages.ts'
 import type { MachineWorld } from '../world.ts'
+import { hasBooted } from './machine-plan.ts'
 
 /** Characters of the commands that are named; more are only counted. A condition has 4000 for all warnings. */
 const COMMANDS_MAX = 2_500
@@ -19,8 +20,11 @@ const COMMANDS_MAX = 2_500
 export function withStandingCloudInit(world: MachineWorld): MachineWorld {
   const { vm, cloudInit } = world
   if (cloudInit.kind !== 'rendered' || cloudInit.earlier === undefined) return world
-  const { earlier, ...rendered } = cloudInit
-  if (!stands(world, earlier.data, rendered.data)) return world
+  const { earlier, tooLarge, ...rendered } = cloudInit
+  const isEarlier = stands(world, earlier.data, rendered.data)
+  const missing = isEarlier ? earlier.tooLarge : tooLarge
+  if (missing !== undefined) return { ...world, cloudInit: missing }
+  if (!isEarlier) return world
   const { namespace, name } = vm.metadata
   const ends = earlier.commands.map((_one, at) => earlier.commands.slice(0, at + 1).join(', ').length)
   const commands = firstFew(earlier.commands, ends.filter((end) => end <= COMMANDS_MAX).length)
@@ -29,8 +33,10 @@ export function withStandingCloudInit(world: MachineWorld): MachineWorld {
   return { ...world, cloudInit: { ...rendered, data: earlier.data, lacking } }
 }
 
-function stands({ vm, secret }: MachineWorld, earlier: CloudInitData, now: CloudInitData): boolean {
-  if (secret === undefined) return false
+function stands(world: MachineWorld, earlier: CloudInitData, now: CloudInitData): boolean {
+  const { vm, secret, machine } = world
+  // A Secret alone has told nobody anything.
+  if (secret === undefined || (machine === undefined && !hasBooted(world))) return false
   const fingerprint = (data: CloudInitData) => cloudInitFingerprint(secret.metadata.uid ?? '', cloudInitHash(data))
   const { specHash } = vm.status
   // After an edit that was undone, the Secret goes back to what the guest was told.
