@@ -270,6 +270,7 @@ export {
   renderDataVolume,
 } from './children/data-volume.ts'
 export {
+  CORES_FROM_SPEC,
   type FieldsFromSpec,
   fieldsFromSpec,
   type MaybeFromSpec,

@@ -133,7 +133,8 @@ export const ANNOTATIONS = {
    */
   givenMacAddresses: 'pelotech.ot/given-mac-addresses',
   /**
-   * On the VirtualMachine of KubeVirt: which of the fields that people may set there as well are from the spec, separated by commas. Absent until one was.
+   * On the VirtualMachine of KubeVirt: which of the fields that people may set there as well are from the spec, and what was decided when it was made,
+   * separated by commas. Absent until there was one.
    */
   fieldsFromSpec: 'pelotech.ot/fields-from-spec',
   /**

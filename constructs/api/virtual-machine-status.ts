@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ConditionRules, WithConditions } from '../schema/condition-rules.ts'
 import { namesIn } from './reason-help.ts'
-import { conditionOfPhase, count, dateTime, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
+import { conditionOfPhase, count, dateTime, maybeFlag, maybeText, PROGRESS_CONDITIONS, statusOf } from './shared.ts'
 import type { VirtualMachineReason } from './virtual-machine-reasons.ts'
 import { PHASES } from './vm-disk-image-status.ts'
 
@@ -157,6 +157,7 @@ const kubevirt = z
     printableStatus: maybeText(64, 'Its state in the words of KubeVirt.'),
     nodeName: maybeText(253, 'Node that the machine runs on.'),
     instanceUID: maybeText(64, 'Uid of its instance: another one after each start.'),
+    cores: maybeFlag('True: it was made with its CPUs as cores of one socket. Stays while it does not exist.'),
   })
   .describe('The VirtualMachine of KubeVirt.')
 

@@ -148,6 +148,22 @@ describe('data for cloudbase-init', () => {
     ])
   })
 
+  it('is known with the routes that the guest could not reach with the last address of a card', () => {
+    const routes = [
+      { to: '0.0.0.0/0', via: '10.0.0.1' },
+      { to: '172.26.0.0/15', via: '10.0.0.2' },
+      { to: '172.28.0.0/15', via: '10.9.0.2' },
+    ]
+    const interfaces = withMacAddresses(UID, 'dc', [
+      { network: 'lab', ipAddresses: ['10.0.0.5/24', '10.9.0.6/16'], routes },
+    ])
+    expect(earlierCloudInit({ ...props, interfaces })?.commands).toEqual([
+      'netsh interface ipv4 add address net0 10.0.0.5 255.255.255.0',
+      'route -p add 0.0.0.0 mask 0.0.0.0 10.0.0.1',
+      'route -p add 172.26.0.0 mask 255.254.0.0 10.0.0.2',
+    ])
+  })
+
   it('is as earlier versions rendered it where a card has one address of a family, and no mtu that Windows takes', () => {
     const one = { ...CARD, ipAddresses: ['10.9.0.6/16', 'fd00::5/64'], mtu: 9_000 }
     const same = { ...props, interfaces: withMacAddresses(UID, 'dc', [one, { network: 'quiet' }]) }

@@ -98,9 +98,12 @@ function routeCommands(
 
 /** Reports whether a route is a default one by way of the first address of its family. */
 function isInNetworkData(route: StaticRoute, { addresses }: SettledInterface): boolean {
-  const hop = parseIp(route.via)
-  if (!isDefault(route) || hop === undefined) return false
-  return [...firstAddresses(addresses), LINK_LOCAL].some((network) => isInNetwork(hop, network))
+  return isDefault(route) && isWithin(route.via, firstAddresses(addresses))
+}
+
+function isWithin(via: string, networks: readonly IpPrefix[]): boolean {
+  const hop = parseIp(via)
+  return hop !== undefined && [...networks, LINK_LOCAL].some((network) => isInNetwork(hop, network))
 }
 
 /** `passwd` is a text there, and without one the user gets a random password. */
@@ -157,7 +160,9 @@ export function lackingCommands(interfaces: readonly GuestInterface[]): string[]
     return mtu === undefined ? [] : [mtuCommand(4, linkName(at), mtu)]
   })
   const cards = settled(interfaces).map((card) => ({ ...card, addresses: card.addresses.toReversed() }))
-  return [...mtus, ...cards.flatMap(mtuCommands), ...cards.flatMap(addressCommands)]
+  // Their next hops were out of reach at the first start.
+  const routes = routeCommands(cards, ({ via }, { addresses }) => isWithin(via, firstAddresses(addresses)))
+  return [...mtus, ...cards.flatMap(mtuCommands), ...cards.flatMap(addressCommands), ...routes]
 }
 
 /** Returns the interfaces with addresses of their own. If several have a default route of a family, that of the first one is used. */

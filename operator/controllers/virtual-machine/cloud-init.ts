@@ -23,7 +23,7 @@ import { SECRET } from '../../kube/resource-types.ts'
 import { fits, KEPT_MAX } from '../../runtime/foreign.ts'
 import { FailureCount } from '../../runtime/refusals.ts'
 import type { Readable } from '../../runtime/store.ts'
-import type { CloudInit, MachineView } from './world.ts'
+import type { CloudInit, MachineView, MissingCloudInit as Missing } from './world.ts'
 
 interface SecretContent extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
@@ -38,8 +38,6 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const KEYS_MAX = 16
 /** Characters of what is said of missing keys. It may follow the message of a machine that runs. */
 const REMEDY_MAX = 3_000
-
-type Missing = Extract<CloudInit, { kind: 'missing' }>
 
 /** What was rendered last. */
 interface Known {
@@ -123,7 +121,11 @@ export class CloudInitSource {
     if (userData === undefined) return rendered(props)
     const whole = rendered({ ...props, userData })
     const tooLarge = tooMuchFor(spec, whole.data)
-    return tooLarge ?? { ...whole, warnings: warnings ?? userDataWarnings({ ...props, userData }) }
+    const found = warnings ?? userDataWarnings({ ...props, userData })
+    if (whole.earlier === undefined) return tooLarge ?? { ...whole, warnings: found }
+    // Which of both is written is not known here.
+    const earlier = { ...whole.earlier, tooLarge: tooMuchFor(spec, whole.earlier.data) }
+    return { ...whole, tooLarge, earlier, warnings: found }
   }
 
   async #read({ metadata }: MachineView, { what, name, key }: NeededKey, signal: AbortSignal): Promise<Answer> {

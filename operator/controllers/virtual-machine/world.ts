@@ -66,24 +66,30 @@ export interface CloneFacts extends KubeObject, Pick<DataVolumeView, 'phase' | '
 }
 
 /** The cloud-init data of the guest, or why it cannot be rendered. */
-export type CloudInit =
-  | {
-      readonly kind: 'rendered'
-      readonly data: CloudInitData
-      /** If an earlier version rendered them otherwise. */
-      readonly earlier?: EarlierCloudInit | undefined
-      /** What of the user data has no effect. */
-      readonly warnings?: readonly SpecWarning[]
-    }
-  /** Secrets that the spec names do not exist or lack a key; or one cannot be read: then no watch event reports when it can. */
-  | {
-      readonly kind: 'missing'
-      readonly reason: 'MissingPasswordSecret' | 'MissingUserDataSecret'
-      readonly message: string
-      readonly isRefused?: boolean
-      /** The keys that have nothing which can be used yet. */
-      readonly keys?: VirtualMachineStatus['missingSecretKeys']
-    }
+export type CloudInit = RenderedCloudInit | MissingCloudInit
+
+interface RenderedCloudInit {
+  readonly kind: 'rendered'
+  readonly data: CloudInitData
+  /** If an earlier version rendered them otherwise. */
+  readonly earlier?: (EarlierCloudInit & { readonly tooLarge?: MissingCloudInit | undefined }) | undefined
+  /** Why the data does not fit into a Secret, where it may be that of an earlier version that is written. */
+  readonly tooLarge?: MissingCloudInit | undefined
+  /** What of the user data has no effect. */
+  readonly warnings?: readonly SpecWarning[]
+  /** What the guest lacks with data of an earlier version. */
+  readonly lacking?: SpecWarning
+}
+
+/** Secrets that the spec names do not exist or lack a key; or one cannot be read: then no watch event reports when it can. */
+export interface MissingCloudInit {
+  readonly kind: 'missing'
+  readonly reason: 'MissingPasswordSecret' | 'MissingUserDataSecret'
+  readonly message: string
+  readonly isRefused?: boolean
+  /** The keys that have nothing which can be used yet. */
+  readonly keys?: VirtualMachineStatus['missingSecretKeys']
+}
 
 /** What keeps the pod of a machine from starting, as found by a live look. */
 export interface Obstacle {

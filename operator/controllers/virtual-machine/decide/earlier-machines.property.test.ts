@@ -66,7 +66,10 @@ const writes = ({ log }: MachineWalk) => log.filter((line) => !line.startsWith('
 
 /** A machine that runs as version 0.1 made it: sockets alone, a minute to shut down, and its addresses one after the other. */
 function ofEarlierVersion(
-  fields: Fields & { readonly os?: string; readonly resources?: { readonly cpu: string } | undefined },
+  fields: Fields & {
+    readonly os?: string
+    readonly resources?: { readonly cpu: string; readonly memory: string } | undefined
+  },
 ) {
   const now = cloudInitOf(aVM({}, { spec: given({ ...SPEC, ...fields }) }))
   if (now.kind !== 'rendered') throw new Error('no data')
@@ -75,15 +78,16 @@ function ofEarlierVersion(
   expect(walk.stand).toBe('Ready/Running')
   const { domain, terminationGracePeriodSeconds = 60 } = templateOf(walk)
   const { annotations = {} } = walk.world.machine?.metadata ?? {}
-  const had = annotations[ANNOTATIONS.fieldsFromSpec]
+  const { [ANNOTATIONS.fieldsFromSpec]: had = '', ...others } = annotations
+  const names = had.split(',').filter((one) => !['', 'cores', 'grace'].includes(one))
   const { cpus = undefined } = fields.resources === undefined ? {} : cpuShape(fields.resources.cpu)
   const isOverridden = annotations[ANNOTATIONS.overrides]?.includes('cores') ?? false
   const cpu = cpus === undefined ? domain.cpu : { ...domain.cpu, sockets: cpus, ...(!isOverridden && { cores: 1 }) }
   walk.tamper({
     metadata: {
       annotations: {
-        ...annotations,
-        ...(had !== undefined && { [ANNOTATIONS.fieldsFromSpec]: had.replace(/,cores$/, '') }),
+        ...others,
+        ...(names.length > 0 && { [ANNOTATIONS.fieldsFromSpec]: names.join() }),
       },
     },
     template: { terminationGracePeriodSeconds, domain: { ...domain, ...(cpu !== undefined && { cpu }) } },
@@ -107,6 +111,22 @@ describe('a machine of an earlier version', () => {
     )
   })
 
+  it('is as it was when an edit is undone', () => {
+    fc.assert(
+      fc.property(spec, (fields) => {
+        const walk = ofEarlierVersion(fields).settle()
+        const had = machineOf(walk)
+        walk.edit({ name: 'other' }).settle()
+        expect(walk.condition('RebuildRequired')?.status).toBe('True')
+        walk.edit({ name: SPEC.name }).settle()
+        expect(machineOf(walk)).toBe(had)
+        expect(walk.condition('RebuildRequired')).toBeUndefined()
+        expect(walk.condition('UpToDate')?.status).toBe('True')
+      }),
+      { numRuns: 30 },
+    )
+  })
+
   it('keeps its sockets and its minute when it gets another number of CPUs, and through a reset', () => {
     fc.assert(
       fc.property(spec, CPU, (fields, cpu) => {
@@ -120,6 +140,10 @@ describe('a machine of an earlier version', () => {
         const resized = machineOf(walk)
         walk.reset().settle()
         expect(machineOf(walk)).toBe(resized)
+        const { overrides: _none, ...rest } = fields as Fields
+        const bare = ofEarlierVersion({ ...rest, resources: { cpu, memory: '2Gi' } }).settle()
+        bare.machineGone().settle()
+        expect(templateOf(bare).domain.cpu).toEqual({ sockets: cpuShape(cpu).cpus, cores: 1, threads: 1 })
       }),
       { numRuns: 30 },
     )
@@ -144,6 +168,42 @@ describe('the data of a Windows guest from an earlier version', () => {
     const { message } = walk.condition('SpecWarning') ?? {}
     expect(message).toContain('run in the guest: netsh interface ipv4 add address net0 10.0.0.5 255.255.255.0; ')
     expect(message).toContain('kubectl -n team delete secret vm-cloudinit')
+  })
+
+  it('are all there as commands, as far as a condition has room, after what the machine was told before', () => {
+    const card = (at: number, count: number) => ({
+      network: `lab-${at}`,
+      ipAddresses: Array.from({ length: count }, (_one, host) => `10.0.${at}.${host + 5}/24`),
+    })
+    const messageOf = (cards: number, count: number, more: Fields = {}) => {
+      const interfaces = Array.from({ length: cards }, (_one, at) => card(at, count))
+      const walk = ofEarlierVersion({ ...fields, ...more, interfaces }).settle()
+      return walk.condition('SpecWarning')?.message ?? ''
+    }
+    expect(messageOf(5, 4)).toContain('net4 10.0.4.5 255.255.255.0; this stays')
+    expect(messageOf(16, 4)).toMatch(/ and \d+ more; .*delete secret vm-cloudinit$/)
+    const hostAliases = [{ ip: '10.0.0.9', hostnames: ['web'] }]
+    const before = messageOf(1, 1, { hostAliases })
+    expect(before).not.toBe('')
+    expect(messageOf(1, 2, { hostAliases }).startsWith(`${before}; `)).toBe(true)
+  })
+
+  it('are those of now where the deploy stopped before KubeVirt had a machine', () => {
+    const { secret } = ofEarlierVersion(fields).world
+    const walk = new MachineWalk({ spec: fields }).set({ secret }).deploy()
+    expect(walk.stand).toBe('Ready/Running')
+    expect(hashOf(walk)).toBe(hashes[1])
+  })
+
+  it('are judged by their size where they are written', () => {
+    const walk = ofEarlierVersion(fields).settle()
+    if (now.kind !== 'rendered') throw new Error('no data')
+    const tooLarge = { kind: 'missing', reason: 'MissingUserDataSecret', message: 'too large' } as const
+    expect(walk.set({ cloudInit: { ...now, tooLarge } }).settle().stand).toBe('Ready/Running')
+    expect(hashOf(walk)).toBe(hashes[0])
+    const fresh = new MachineWalk({ spec: fields, cloudInit: { ...now, tooLarge } }).settle()
+    expect(fresh.status.message).toContain('too large')
+    expect(fresh.world.secret).toBeUndefined()
   })
 
   it('are those of now again where an earlier version has written them after the first start', () => {
@@ -206,9 +266,30 @@ describe('a new machine', () => {
     const path = 'spec.template.spec.terminationGracePeriodSeconds'
     expect(changeTo(wanted, ofPreference.world.machine as KubeObject)).toHaveProperty(path, null)
     expect(grace(ofPreference.settle())).toBeUndefined()
+    ofPreference.tamper({ template: { terminationGracePeriodSeconds: 5 } })
+    expect(grace(ofPreference.settle())).toBeUndefined()
     expect(grace(ofPreference.edit({ preference: undefined }).settle())).toBe(60)
+    expect(grace(ofPreference.edit({ preference }).settle())).toBeUndefined()
     const before = new MachineWalk({ spec: { os: 'windows' } }).deploy()
     expect(grace(before)).toBe(60)
     expect(grace(before.edit({ preference }).settle())).toBe(60)
+    const earlier = ofEarlierVersion({
+      os: 'windows',
+      preference,
+      overrides,
+      resources: { cpu: '2', memory: '2Gi' },
+    }).settle()
+    expect(grace(earlier)).toBe(300)
+    expect(grace(earlier.edit({ overrides: undefined }).settle())).toBe(60)
+  })
+
+  it('has its cores again after another system, or a preference, for a moment, and when KubeVirt has it made again', () => {
+    const walk = new MachineWalk({ spec: { os: 'windows', resources: { cpu: '4', memory: '2Gi' } } }).deploy()
+    const cpuAfter = (fields: Fields) => templateOf(walk.edit(fields).settle()).domain.cpu
+    expect(cpuAfter({ preference: { name: 'windows.11' } })).toMatchObject({ sockets: 4, cores: 1 })
+    expect(cpuAfter({ preference: undefined })).toMatchObject({ sockets: 1, cores: 4 })
+    expect(cpuAfter({ os: 'linux' })).toMatchObject({ sockets: 4, cores: 1 })
+    expect(cpuAfter({ os: 'windows' })).toMatchObject({ sockets: 1, cores: 4 })
+    expect(templateOf(walk.machineGone().settle()).domain.cpu).toMatchObject({ sockets: 1, cores: 4 })
   })
 })

@@ -31,7 +31,7 @@ import type { KubeVirtView } from '../kubevirt-views.ts'
 import type { MachineWorld } from '../world.ts'
 import { guestDisks, isMade, isToBeCloned } from './further-disks.ts'
 import { withMachineOverrides } from './machine-overrides.ts'
-import { type MachineDraft, runStrategyOf } from './machine-plan.ts'
+import { hasBooted, type MachineDraft, runStrategyOf } from './machine-plan.ts'
 import { withExpansion } from './plan-expanded.ts'
 import { artifactOf, type ImageState, imageKeyOf } from './plan-image.ts'
 
@@ -166,7 +166,8 @@ export function wantedMachine(draft: MachineDraft): KubeVirtVirtualMachineObject
 }
 
 /** Returns what overrides are merged over. */
-export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualMachineObject {
+export function renderedMachine(draft: MachineDraft): KubeVirtVirtualMachineObject {
+  const { world, spec } = draft
   const { vm, cloudInit, secret, machine, claim, restoredClaim } = world
   const ref = refOf(world)
   const hash =
@@ -174,6 +175,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       ? cloudInitHash(cloudInit.data)
       : secret?.metadata.annotations?.[ANNOTATIONS.cloudInit]
   const matchers = matchersOf(spec, machine?.matchers)
+  const fromSpec = fromSpecBeside(draft)
   const rendered = renderKubeVirtVirtualMachine({
     vm: ref,
     hostname: spec.name ?? vm.metadata.name,
@@ -182,7 +184,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
     firmwareUuid: machine?.firmwareUuid ?? uuidFrom([ref.uid, claim?.metadata.uid]),
     cpu: spec.resources?.cpu,
     memory: spec.resources?.memory,
-    graceSeconds: graceOf(spec, machine),
+    graceSeconds: graceOf(fromSpec, machine, matchers.isExpanded),
     matchers,
     hasPreference: spec.preference !== undefined,
     os: spec.os,
@@ -192,7 +194,7 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
       machine?.hardware,
       namesFromSpec(machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec]),
     ),
-    fromSpec: fromSpecBeside(spec, machine),
+    fromSpec,
     rootDisk: world.rootName,
     restoredClaim,
     ...guestDisks(world),
@@ -211,11 +213,11 @@ export function renderedMachine({ world, spec }: MachineDraft): KubeVirtVirtualM
   return matchers.isExpanded ? withExpansion(rendered, machine && withoutOverrides(machine)) : rendered
 }
 
-/** Where there is a preference, that decides how long the guest has to shut down. A machine that exists keeps what it has. */
-function graceOf({ preference }: VirtualMachineSpec, machine: KubeVirtView | undefined): number | null | undefined {
-  if (preference === undefined) return undefined
+/** Only where KubeVirt has put its preference into a machine, that has the time itself. */
+function graceOf({ leavesGrace }: FieldsFromSpec, machine: KubeVirtView | undefined, isExpanded: boolean) {
+  if (!leavesGrace) return undefined
   const { template } = ((machine && withoutOverrides(machine))?.spec ?? {}) as MachineTemplate
-  return template?.spec?.terminationGracePeriodSeconds ?? null
+  return (isExpanded && template?.spec?.terminationGracePeriodSeconds) || null
 }
 
 /** What was overridden is no part of what an instance type or a preference gave the machine. */
@@ -237,8 +239,11 @@ interface MachineTemplate {
   }
 }
 
-function fromSpecBeside(spec: VirtualMachineSpec, machine: KubeVirtView | undefined): FieldsFromSpec {
-  if (machine === undefined) return fieldsFromSpec(spec)
+function fromSpecBeside({ world, spec }: MachineDraft): FieldsFromSpec {
+  const { vm, machine } = world
+  // Windows on a disk that has booted would find other processors.
+  const hasSockets = hasBooted(world) && vm.status.kubevirt?.cores !== true
+  if (machine === undefined) return fieldsFromSpec(spec, undefined, undefined, hasSockets)
   const { template } = machine.spec as MachineTemplate
   return fieldsFromSpec(spec, template?.spec ?? {}, machine.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
 }

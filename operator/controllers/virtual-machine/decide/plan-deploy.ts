@@ -1,7 +1,9 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
+  CORES_FROM_SPEC,
   cloudInitFingerprint,
   isHalted,
+  namesFromSpec,
   shortHash,
   type VirtualMachineInterface,
   type VirtualMachineStatus,
@@ -227,6 +229,7 @@ function interfaceRemoved(network: string): EventNote {
 }
 
 function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachineStatus> {
+  const fromSpec = namesFromSpec(machine?.metadata.annotations?.[ANNOTATIONS.fieldsFromSpec])
   return {
     kubevirt: withoutUndefined({
       name: vmChildNames(vm.metadata.name).machine,
@@ -235,6 +238,7 @@ function shownRun({ vm, machine, instance }: MachineWorld): Partial<VirtualMachi
       nodeName: instance?.nodeName,
       // With its node, so that it costs no write of its own.
       instanceUID: instance?.nodeName === undefined ? undefined : instance.metadata.uid,
+      cores: machine === undefined ? vm.status.kubevirt?.cores : fromSpec.has(CORES_FROM_SPEC) || undefined,
     }),
     addresses: instance === undefined || instance.addresses.length === 0 ? undefined : [...instance.addresses],
   }

@@ -33,7 +33,7 @@ export function remarksOnSpec(draft: MachineDraft, { apply = [] }: Step): Remark
   const { world, spec } = draft
   const { image } = world
   const imageSize = imageSizeOf(image)
-  const ofUserData = world.cloudInit.kind === 'rendered' ? (world.cloudInit.warnings ?? []) : []
+  const { warnings: ofUserData = [], lacking } = world.cloudInit.kind === 'rendered' ? world.cloudInit : {}
   const warnings = [
     ...ofUserData,
     ...warningsOf(spec, imageSize),
@@ -41,6 +41,8 @@ export function remarksOnSpec(draft: MachineDraft, { apply = [] }: Step): Remark
     ...warningsOnDisks(world),
     ...smallDisks(world),
     ...overrideWarnings(draft),
+    // Last: the first one is the reason, and an upgrade changes that of no machine that has one.
+    ...(lacking === undefined ? [] : [lacking]),
   ]
   const { vmDiskImageTemplate: template } = spec
   const isCorrected = apply.some(({ kind }) => kind === image?.kind)
