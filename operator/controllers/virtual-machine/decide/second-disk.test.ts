@@ -105,6 +105,57 @@ describe('where a quota has room for one root disk alone', () => {
   })
 })
 
+describe('a disk whose end would make no room for the new one', () => {
+  const storage = (hard: string, used: string) => ({
+    hard: { 'requests.storage': hard },
+    used: { 'requests.storage': used },
+  })
+  const CLASS = 'fast.storageclass.storage.k8s.io/persistentvolumeclaims'
+  it.each<[string, (walk: MachineWalk) => unknown]>([
+    [
+      'the quota is below what is used',
+      (walk) => {
+        walk.claimsMax = 0
+      },
+    ],
+    [
+      'the new disk is larger than it and the room together',
+      (walk) => {
+        walk.limits = storage('20Gi', '20Gi')
+        walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '24Gi' } })
+      },
+    ],
+    [
+      'it is of another storage class',
+      (walk) => {
+        walk.limits = { hard: { [CLASS]: '1' }, used: { [CLASS]: '1' } }
+        walk.image({ ...PUBLISHED, artifact: { ...PUBLISHED.artifact, storageClass: 'fast' } as never })
+        const { claim } = walk.world
+        walk.set({ claim: { ...claim, storageClass: 'slow' } as never })
+      },
+    ],
+  ])('stays, and no word is offered: %s', (_what, change) => {
+    const walk = running(1)
+    walk.set({ claim: { ...walk.world.claim, requested: '20Gi', storageClass: undefined } as never })
+    change(walk)
+    walk.reset().settle()
+    expect(told(walk)).toContain('giving up the present one would not make room')
+    expect(told(walk)).not.toContain(ANNOTATIONS.deleteDiskFirst)
+    const from = walk.log.length
+    walk.giveUp().settle()
+    expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+  })
+
+  it('goes if all of it is enough', () => {
+    const walk = running(1)
+    walk.set({ claim: { ...walk.world.claim, requested: '20Gi', storageClass: undefined } as never })
+    walk.limits = storage('20Gi', '20Gi')
+    walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '20Gi' } })
+    walk.reset().settle().giveUp().settle()
+    expect(walk.world.machine?.runStrategy).toBe('Halted')
+  })
+})
+
 describe('a disk that somebody gives up for the new one', () => {
   it('goes when the guest is off, with a Warning, and the machine starts from the new one', () => {
     const walk = cramped()

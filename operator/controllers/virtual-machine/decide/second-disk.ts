@@ -1,6 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
-import { type ClaimLack, type ClaimNeeds, lackForClaim, lackText, raiseCommand } from '../../../cluster/quotas.ts'
+import { type ClaimLack, type ClaimNeeds, hasRoomInstead, lackForClaim, lackText, raiseCommand } from '../../../cluster/quotas.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { MachineView, MachineWorld, NextDisk } from '../world.ts'
 import type { MachineDraft } from './machine-plan.ts'
@@ -45,7 +45,14 @@ export function isToBeDeletedFirst(draft: MachineDraft, image: ImageState, next:
   if (!isUnmade(world) || !isWordGiven(world)) return false
   if ([clone, claim].some(isTerminating)) return true
   if (image.kind !== 'ready' || !next.hasCloneSource || room === undefined || isBeingCopied(world)) return false
-  return lackForClaim(room.quotas, needsOf(draft, image, next.name)) !== undefined
+  const needs = needsOf(draft, image, next.name)
+  return lackForClaim(room.quotas, needs) !== undefined && makesRoom(world, needs)
+}
+
+/** Reports whether the new disk has room once the present one is gone. */
+function makesRoom({ room, claim }: MachineWorld, needs: ClaimNeeds): boolean {
+  const gone = { size: claim?.requested, storageClass: claim?.storageClass }
+  return claim !== undefined && room !== undefined && hasRoomInstead(room.quotas, needs, gone)
 }
 
 /** Reports whether somebody saves what is on the present disk. */
@@ -64,7 +71,7 @@ export function whyNoRoom(draft: MachineDraft, image: ReadyImage, name: string):
   if (lack === undefined) return undefined
   const { name: quota, namespace } = lack.quota.metadata
   const room = `ResourceQuota ${quota} of namespace ${namespace} has no room for a second root disk, and lacks ${lackText(lack)}`
-  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world)}`
+  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world, needs)}`
 }
 
 /** The operator itself makes the quota of a workspace, and puts it back. */
@@ -73,9 +80,11 @@ function raised(lack: ClaimLack): string {
   return `to make room: ${raiseCommand(lack)}`
 }
 
-function wayWithOne(world: MachineWorld): string {
+function wayWithOne(world: MachineWorld, needs: ClaimNeeds): string {
   const word = wordOfDeletion(world)
-  if (word === undefined) return ''
+  // What others have asked for becomes a claim, or is refused.
+  if (word === undefined || lackForClaim(world.room?.quotas ?? [], needs) === undefined) return ''
+  if (!makesRoom(world, needs)) return '; giving up the present one would not make room'
   const { namespace, name } = world.vm.metadata
   const command = `kubectl -n ${namespace} annotate --overwrite ${virtualMachine.crdName} ${name} ${ANNOTATIONS.deleteDiskFirst}=${word}`
   const when = isBeingCopied(world) ? ', as soon as its clone or snapshot that is under way is complete' : ''
