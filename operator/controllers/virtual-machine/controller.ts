@@ -5,13 +5,16 @@ import {
   VIRTUAL_MACHINE_CONDITION_RULES,
   VIRTUAL_MACHINE_REASON_HELP,
 } from '@open-terrain/constructs/operator'
+import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import type { Neighbours } from '../../cluster/neighbours.ts'
+import { viewDataVolume } from '../../cluster/views.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
-import { isTerminating, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
-import type { ReferenceCount } from '../../runtime/preconditions.ts'
+import type { LiveReads, ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
 import { MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
@@ -49,6 +52,15 @@ interface Prepared {
   readonly cloudInit: CloudInit
   /** A restore of KubeVirt that has switched the machine off, and waits for its guest to stop. */
   readonly restore: Restoring | undefined
+}
+
+/** A live look for unfinished clones of anybody, in any namespace. Throws ApiError. */
+function isClonedBy(client: Services['client']): NonNullable<LiveReads<MachineView>['isCloned']> {
+  return async ({ uncloned }, _vm, signal) => {
+    const project = (object: KubeObject) => unfinishedCloneOf(viewDataVolume(object))
+    const sources = await listWhole(client, DATA_VOLUME, { signal, project })
+    return sources.flat().includes(cloneSourceKey(uncloned as CloneSource))
+  }
 }
 
 /** Reports whether a plan asks for the disk that is to replace the root disk. */
@@ -116,7 +128,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         else caches.asking.delete(uid)
         return plan
       },
-      reads: { hasOurs: hasMachineDisk, countReferences },
+      reads: { hasOurs: hasMachineDisk, countReferences, isCloned: isClonedBy(client) },
       throttle: (vm, { status, remove }, sinceWriteMs) =>
         machineThrottleOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),

@@ -233,11 +233,18 @@ describe('a disk that somebody gives up for the new one', () => {
     walk.set({ instance: undefined }).kubevirtSays(KUBEVIRT.starting)
     expect(walk.plan().remove).toEqual([])
     walk.kubevirtSays(KUBEVIRT.stopped)
+    expect([walk.plan().remove, walk.plan().status.replacement?.givenUp]).toEqual([[], walk.world.claim?.metadata.uid])
+    walk.step()
     const [removal] = walk.plan().remove
     expect(removal).toMatchObject({ kind: 'DataVolume', name: FIRST, resourceVersion: expect.any(String) })
     expect(removal?.event).toMatchObject({ type: 'Warning', reason: 'DiskDeletedFirst' })
     expect(removal?.event?.message).toContain('is deleted with all that the guest has written to it')
-    expect(removal?.onlyIf?.map((one) => Object.keys(one)[0])).toEqual(['unchanged', 'absent', 'unchanged'])
+    expect(removal?.onlyIf?.map((one) => Object.keys(one)[0])).toEqual([
+      'unchanged',
+      'absent',
+      ...Array(3).fill('unchanged'),
+      'uncloned',
+    ])
   })
 })
 
@@ -253,10 +260,79 @@ it('a machine whose new disk is asked for already goes on, whatever a quota says
   expect([walk.startsFrom, walk.status.oldDisk?.claim]).toEqual([SECOND, FIRST])
 })
 
-it('a person who deletes the disk of a machine that waits for room gets the new one without another word', () => {
-  const walk = cramped()
-  walk.set({ instance: undefined, clone: undefined, claim: undefined }).settle().machineGone().settle()
-  expect(walk.log.filter((line) => /DataVolume/.test(line)).slice(1)).toEqual([`apply DataVolume ${FIRST}`])
-  expect(walk.events.filter((line) => line === 'Warning DiskLost')).toHaveLength(1)
-  expect(walk.status.replacement).toBeUndefined()
+describe('the loss of a disk that the operator has not deleted is told as any other', () => {
+  it.each<[string, (walk: MachineWalk) => unknown, string]>([
+    ['a person deletes it', (walk) => walk.set({ clone: undefined, claim: undefined }), 'Failed/DiskLost'],
+    [
+      'a person deletes it although somebody has given it up',
+      (walk) => walk.image({ phase: 'Failed', message: '404' }).giveUp().set({ clone: undefined, claim: undefined }),
+      'Failed/DiskLost',
+    ],
+    ['its claim alone is gone', (walk) => walk.set({ claim: undefined }), 'Failed/DiskLost'],
+    [
+      'it is being deleted',
+      (walk) => walk.set({ claim: aClaim({ ...walk.world.claim?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z' }) }),
+      'Failed/DiskBeingDeleted',
+    ],
+    [
+      'its restore is lost',
+      (walk) => walk.set({ isDiskElsewhere: true, restoredClaim: 'restored', clone: undefined, claim: undefined }),
+      'Failed/DiskLost',
+    ],
+  ])('%s', (_what, lose, stand) => {
+    for (const max of [1, undefined]) {
+      // Without a quota, the image is not there yet.
+      const walk = running(max)
+      if (max === undefined) walk.image({ phase: 'Failed', message: '404' })
+      walk.reset().settle()
+      lose(walk)
+      walk.set({ instance: undefined }).settle()
+      expect([walk.stand, walk.condition('DiskLost')?.status]).toEqual([stand, 'True'])
+      expect(walk.status.replacement).toBeDefined()
+    }
+  })
+
+  it('also where the word is taken back before the operator deletes it', () => {
+    const walk = cramped().giveUp().settle().set({ instance: undefined })
+    walk.kubevirtSays(KUBEVIRT.stopped).step()
+    expect(walk.status.replacement?.givenUp).toBe(walk.world.claim?.metadata.uid)
+    walk.annotate(ANNOTATIONS.deleteDiskFirst, 'no').settle()
+    expect([walk.status.replacement?.givenUp, walk.log.filter((line) => line.startsWith('delete'))]).toEqual([
+      undefined,
+      [],
+    ])
+  })
+})
+
+describe('the word ends where the new disk is asked for', () => {
+  const asked = () => {
+    const walk = cramped()
+    walk.image({ phase: 'Failed', message: '404' }).giveUp().settle()
+    walk.claimsMax = 2
+    walk.image(PUBLISHED).settle()
+    return walk.root(SECOND, DISK.cloning, 'claim-2').settle()
+  }
+
+  it('and does not come back when that is made again', () => {
+    const walk = asked()
+    walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '20Gi' } }).step()
+    walk.step()
+    walk.claimsMax = 1
+    walk.settle()
+    expect(walk.log.filter((line) => /^(delete DataVolume vm-root$|change)/.test(line))).toEqual([])
+    expect([deletionWord(walk.world.vm), walk.status.replacement?.disk.uid === undefined]).toEqual([undefined, false])
+  })
+})
+
+it.each<[string, string]>([
+  ['ErrClaimNotValid', 'CDI cannot make a valid claim'],
+  ['ErrExceededQuota', 'ResourceQuota small of namespace team has no room'],
+])('a new disk that CDI refuses for %s tells that, and is not taken back', (reason, text) => {
+  const walk = running(undefined).reset().settle()
+  walk.claimsMax = 1
+  walk.root(SECOND, { ...DISK.new, bound: { reason, message: 'no' } }).settle()
+  expect(told(walk)).toContain(text)
+  expect(told(walk)).not.toContain(ANNOTATIONS.deleteDiskFirst)
+  walk.giveUp().settle()
+  expect(walk.log.filter((line) => /^(delete|change)/.test(line))).toEqual([])
 })

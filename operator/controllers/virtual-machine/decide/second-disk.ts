@@ -1,7 +1,8 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
-import { type ClaimLack, type ClaimNeeds, hasRoomInstead, lackForClaim, lackText, raiseCommand } from '../../../cluster/quotas.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { isOrphaning } from '../../../cluster/dependents.ts'
+import { type ClaimLack, type ClaimNeeds, hasRoomInstead, lackForClaim, lackText, type QuotaView, raiseCommand } from '../../../cluster/quotas.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import type { MachineView, MachineWorld, NextDisk } from '../world.ts'
 import type { MachineDraft } from './machine-plan.ts'
 import { storageClassOf, wantedClone } from './plan-children.ts'
@@ -30,6 +31,20 @@ export function wordOfDeletion(world: MachineWorld): string | undefined {
   return isIt && isOnly && !isOfRestore ? deletionWord(vm) : undefined
 }
 
+/** Reports whether the operator has deleted the present root disk for the new one, or does: it has recorded that before. */
+export function isGivenUp(world: MachineWorld): boolean {
+  const { claim, clone, vm } = world
+  const { givenUp, claimUID } = vm.status.replacement ?? {}
+  if (givenUp === undefined || givenUp !== claimUID || !isUnmade(world)) return false
+  const isIt = claim === undefined || claim.metadata.uid === givenUp
+  return isIt && (clone === undefined ? !claim || isTerminating(claim) : isLeaving(clone))
+}
+
+/** One that leaves its claim behind takes nothing away. */
+function isLeaving(clone: KubeObject): boolean {
+  return isTerminating(clone) && !isOrphaning(clone)
+}
+
 /** Reports whether somebody gives the present root disk up for the new one. */
 export function isWordGiven(world: MachineWorld): boolean {
   return isWordSaid(world.vm, wordOfDeletion(world))
@@ -42,11 +57,17 @@ export function isWordGiven(world: MachineWorld): boolean {
 export function isToBeDeletedFirst(draft: MachineDraft, image: ImageState, next: NextDisk): boolean {
   const { world } = draft
   const { clone, claim, room } = world
-  if (!isUnmade(world) || !isWordGiven(world)) return false
-  if ([clone, claim].some(isTerminating)) return true
+  if (isGivenUp(world)) return true
+  if (!isUnmade(world) || !isWordGiven(world) || [clone, claim].some(isTerminating)) return false
   if (image.kind !== 'ready' || !next.hasCloneSource || room === undefined || isBeingCopied(world)) return false
   const needs = needsOf(draft, image, next.name)
   return lackForClaim(room.quotas, needs) !== undefined && makesRoom(world, needs)
+}
+
+/** Returns the quota that has no room for both disks. */
+export function lackingQuota(draft: MachineDraft, image: ImageState, { name }: NextDisk): QuotaView | undefined {
+  const { quotas = [] } = draft.world.room ?? {}
+  return image.kind === 'ready' ? lackForClaim(quotas, needsOf(draft, image, name))?.quota : undefined
 }
 
 /** Reports whether the new disk has room once the present one is gone. */
