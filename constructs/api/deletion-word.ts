@@ -14,6 +14,7 @@ interface Asked {
 export function deletionWord({ metadata, status }: Asked): string | undefined {
   const { asked, claimUID, disk } = status?.replacement ?? {}
   const request = asked === 'Reset' ? status?.resetRequest : status?.rebuildRequest
-  if (disk?.uid !== undefined || asked === undefined || claimUID === undefined || request === undefined) return undefined
+  if (disk?.uid !== undefined || asked === undefined || claimUID === undefined || request === undefined)
+    return undefined
   return shortHash([metadata.uid, claimUID, request])
 }

@@ -164,9 +164,7 @@ function usageOf({ size, storageClass }: ClaimNeeds): Readonly<Record<string, bi
   return {
     ...claims,
     'count/persistentvolumeclaims': 1n,
-    ...Object.fromEntries(
-      ofClass.map(([resource, amount]) => [`${storageClass}${OF_CLASS}${resource}`, amount]),
-    ),
+    ...Object.fromEntries(ofClass.map(([resource, amount]) => [`${storageClass}${OF_CLASS}${resource}`, amount])),
   }
 }
 

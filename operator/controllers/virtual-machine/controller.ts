@@ -17,7 +17,7 @@ import { ObjectController } from '../../runtime/object-controller.ts'
 import type { LiveReads, ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
+import { BY_REPLACED, MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
@@ -63,10 +63,10 @@ function isClonedBy(client: Services['client']): NonNullable<LiveReads<MachineVi
   }
 }
 
-/** Reports whether a plan asks for the disk that is to replace the root disk. */
-function asksForNext({ apply, status }: MachinePlan): boolean {
-  const { name } = status.replacement?.disk ?? {}
-  return apply.some(({ kind, metadata }) => kind === DATA_VOLUME.kind && metadata.name === name)
+/** Reports whether a plan asks for a root disk. */
+function asksForRoot({ apply, status }: MachinePlan): boolean {
+  const names = [status.clone?.name, status.replacement?.disk.name]
+  return apply.some(({ kind, metadata }) => kind === DATA_VOLUME.kind && names.includes(metadata.name))
 }
 
 /** Reconciles VirtualMachines while this process leads. */
@@ -124,7 +124,7 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const known = neighbours.await(vm.metadata.uid ?? '', awaited, () => this.queue.add(key))
         const plan = planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
         const { uid = '' } = vm.metadata
-        if (asksForNext(plan)) caches.asking.add(uid)
+        if (asksForRoot(plan)) caches.asking.add(uid)
         else caches.asking.delete(uid)
         return plan
       },
@@ -133,7 +133,11 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         machineThrottleOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
-      onError: (_vm, error) => {
+      onError: (vm, error) => {
+        // What was asked for may not come: others go on.
+        if (caches.asking.delete(vm.metadata.uid ?? ''))
+          for (const one of caches.machines.find(BY_REPLACED, vm.metadata.namespace ?? ''))
+            this.queue.add(keyOf(one.metadata))
         if (isApiError(error)) neighbours.noteFailure(error.message)
       },
     })

@@ -66,7 +66,9 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   /** How many claims of root disks a ResourceQuota allows; undefined: there is none. */
   claimsMax: number | undefined
   /** What that quota has beside them, if it has more. */
-  limits: { readonly hard: Readonly<Record<string, string>>; readonly used: Readonly<Record<string, string>> } | undefined
+  limits:
+    | { readonly hard: Readonly<Record<string, string>>; readonly used: Readonly<Record<string, string>> }
+    | undefined
   /** How far the clock of the API server is ahead of the operator's; undefined: not known. */
   serverAheadMs: number | undefined = 0
   #version = 400

@@ -35,7 +35,7 @@ import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './
 import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
-import { isGivenUp, isToBeDeletedFirst, lackingQuota, whyNoRoom } from './second-disk.ts'
+import { isGivenUp, isToBeDeletedFirst, isUnmade, isWordGiven, lackingQuota, whyNoRoom } from './second-disk.ts'
 import type { Remark } from './status.ts'
 import { diskAge } from './up-to-date.ts'
 
@@ -222,7 +222,12 @@ function withNextDisk(
   step: Step,
 ): Step {
   const { why, applyIf, apply = [], remove = [], status, isRoomAwaited } = planNext(draft, image, replacement, next)
-  const remark = remarkOn(draft.world, replacement, why)
+  const given = why !== undefined && isUnmade(draft.world) && isWordGiven(draft.world) ? `; ${WORD_IS_TAKEN}` : ''
+  const remark = remarkOn(
+    draft.world,
+    replacement,
+    why === undefined ? why : `${why}${given}${whyKept(draft.world, given)}`,
+  )
   const work = {
     ...step,
     apply: [...(step.apply ?? []), ...apply],
@@ -233,6 +238,15 @@ function withNextDisk(
     requeue: isRoomAwaited ? step.requeue : sooner(step.requeue, CLONE_REQUEUE),
   }
   return withRemark(work, remark)
+}
+
+const WORD_IS_TAKEN =
+  'the present disk is given up already: it is deleted as soon as the image can be cloned and nothing reads from the disk, if that makes the room which is lacking'
+
+/** Only one that is given up is kept by it. */
+function whyKept(world: MachineWorld, given: string): string {
+  const why = given === '' ? undefined : whyNotSwapped(world)
+  return why === undefined ? '' : `; before that, ${why}`
 }
 
 /** What is to be done for the new disk, and what it waits for that people may have to do something about. */
@@ -316,14 +330,10 @@ function deletedFirst(
   const lacking = lackingQuota(draft, image, next)
   const source = { kind: PERSISTENT_VOLUME_CLAIM.kind, namespace, name: claim.metadata.name }
   const asked = [unchanged(virtualMachine, vm), ...(lacking === undefined ? [] : [unchanged(RESOURCE_QUOTA, lacking)])]
-  const removals = removalOf(
-    clone ?? claim,
-    same,
-    isOff,
-    ...notInMachine(world),
-    ...asked,
-    { uncloned: source, read: 'live' },
-  )
+  const removals = removalOf(clone ?? claim, same, isOff, ...notInMachine(world), ...asked, {
+    uncloned: source,
+    read: 'live',
+  })
   return { ...step, remove: removals.map((one) => ({ ...one, event })) }
 }
 

@@ -260,6 +260,20 @@ it('a machine whose new disk is asked for already goes on, whatever a quota says
   expect([walk.startsFrom, walk.status.oldDisk?.claim]).toEqual([SECOND, FIRST])
 })
 
+it('a word that is set while the image cannot be cloned is told to be taken', () => {
+  const walk = cramped().image({ phase: 'Failed', message: '404' }).giveUp().settle()
+  expect(told(walk)).toContain('the present disk is given up already: it is deleted as soon as the image can be cloned')
+})
+
+it('a DataVolume that leaves its claim behind does not begin a deletion', () => {
+  const walk = cramped().image({ phase: 'Failed', message: '404' }).giveUp().settle()
+  const { clone } = walk.world
+  const metadata = { ...clone?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z', finalizers: ['orphan'] }
+  const from = walk.log.length
+  walk.set({ clone: { ...clone, metadata } as never }).settle()
+  expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+})
+
 describe('the loss of a disk that the operator has not deleted is told as any other', () => {
   it.each<[string, (walk: MachineWalk) => unknown, string]>([
     ['a person deletes it', (walk) => walk.set({ clone: undefined, claim: undefined }), 'Failed/DiskLost'],
@@ -271,7 +285,8 @@ describe('the loss of a disk that the operator has not deleted is told as any ot
     ['its claim alone is gone', (walk) => walk.set({ claim: undefined }), 'Failed/DiskLost'],
     [
       'it is being deleted',
-      (walk) => walk.set({ claim: aClaim({ ...walk.world.claim?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z' }) }),
+      (walk) =>
+        walk.set({ claim: aClaim({ ...walk.world.claim?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z' }) }),
       'Failed/DiskBeingDeleted',
     ],
     [

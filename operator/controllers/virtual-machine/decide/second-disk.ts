@@ -1,7 +1,15 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
 import { isOrphaning } from '../../../cluster/dependents.ts'
-import { type ClaimLack, type ClaimNeeds, hasRoomInstead, lackForClaim, lackText, type QuotaView, raiseCommand } from '../../../cluster/quotas.ts'
+import {
+  type ClaimLack,
+  type ClaimNeeds,
+  hasRoomInstead,
+  lackForClaim,
+  lackText,
+  type QuotaView,
+  raiseCommand,
+} from '../../../cluster/quotas.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import type { MachineView, MachineWorld, NextDisk } from '../world.ts'
 import type { MachineDraft } from './machine-plan.ts'
