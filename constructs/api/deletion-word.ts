@@ -9,11 +9,12 @@ interface Asked {
 
 /**
  * Returns the value of annotation `pelotech.ot/delete-disk-first` that has the present root disk deleted before the new one is made; undefined if no new
- * one is recorded, or the present one has no claim. It is of this machine, this claim and this request, so it counts for nothing else.
+ * one is recorded, or that has been made already, or the present one has no claim. It is of this machine, this claim and this request, so it counts for nothing else.
  */
 export function deletionWord({ metadata, status }: Asked): string | undefined {
-  const { asked, claimUID } = status?.replacement ?? {}
+  const { asked, claimUID, disk } = status?.replacement ?? {}
   const request = asked === 'Reset' ? status?.resetRequest : status?.rebuildRequest
-  if (asked === undefined || claimUID === undefined || request === undefined) return undefined
+  if (disk?.uid !== undefined || asked === undefined || claimUID === undefined || request === undefined)
+    return undefined
   return shortHash([metadata.uid, claimUID, request])
 }

@@ -121,6 +121,7 @@ const replacement = z
     disk: clone.describe('The DataVolume that is to be the root disk.'),
     claim: maybeText(253, 'Name of the PersistentVolumeClaim that it is to replace.'),
     claimUID: maybeText(64, 'Uid of that claim. A disk that takes its place meanwhile is not replaced.'),
+    givenUp: maybeText(64, 'The same uid, once the operator is about to delete that claim first.'),
   })
   .describe('The replacement of the root disk that is under way. Absent if none is.')
 

@@ -57,7 +57,7 @@ function lackIn({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNee
   const storage = { of: CLAIMS * (size ?? 0n), what: `two claims of ${diskSize} each` }
   const claims = { of: CLAIMS, what: 'two claims' }
   const pods = { of: 1n, what: 'the pod that imports' }
-  const ofClass = storageClass === undefined ? undefined : `${storageClass}.storageclass.storage.k8s.io/`
+  const ofClass = storageClass === undefined ? undefined : `${storageClass}${OF_CLASS}`
   const needs = {
     'requests.storage': storage,
     persistentvolumeclaims: claims,
@@ -123,6 +123,36 @@ export function lackForClaim(
   return undefined
 }
 
+/**
+ * Reports whether all quotas leave room for a claim once another one is gone. What is not known of either counts against it.
+ * @param gone as it is stored
+ */
+export function hasRoomInstead(quotas: readonly QuotaView[], claim: ClaimNeeds, gone: ClaimNeeds): boolean {
+  const [needs, freed] = [usageOf(claim), usageOf(gone)]
+  const isKnown = (resource: string) => {
+    const isOfUnknownClass = claim.storageClass === undefined && resource.includes(OF_CLASS)
+    const isOfUnknownSize = claim.size === undefined && resource.endsWith('requests.storage')
+    return !isOfUnknownClass && !isOfUnknownSize
+  }
+  return quotas.every(({ hard, used }) =>
+    Object.entries(hard).every(([resource, max]) => {
+      if (!isKnown(resource)) return false
+      const needed = needs[resource]
+      const most = parseQuantity(max)
+      if (needed === undefined || most === undefined) return true
+      const free = most - (parseQuantity(used[resource] ?? '') ?? 0n) + (freed[resource] ?? 0n)
+      const isLarger = needed > (freed[resource] ?? 0n)
+      return (isLarger ? needed + needed / OVERHEAD : needed) <= free
+    }),
+  )
+}
+
+/** CDI asks for a little more than a disk has, on filesystems: less than one part of so many. */
+const OVERHEAD = 10n
+
+/** In resources of one class: `<class>.storageclass.storage.k8s.io/requests.storage`. */
+const OF_CLASS = '.storageclass.storage.k8s.io/'
+
 /** Returns what a claim uses of each resource, in whole units. */
 function usageOf({ size, storageClass }: ClaimNeeds): Readonly<Record<string, bigint>> {
   const bytes = size === undefined ? undefined : parseQuantity(size)
@@ -134,9 +164,7 @@ function usageOf({ size, storageClass }: ClaimNeeds): Readonly<Record<string, bi
   return {
     ...claims,
     'count/persistentvolumeclaims': 1n,
-    ...Object.fromEntries(
-      ofClass.map(([resource, amount]) => [`${storageClass}.storageclass.storage.k8s.io/${resource}`, amount]),
-    ),
+    ...Object.fromEntries(ofClass.map(([resource, amount]) => [`${storageClass}${OF_CLASS}${resource}`, amount])),
   }
 }
 

@@ -34,11 +34,11 @@ export interface ClaimView extends KubeObject {
   readonly volumeMode: string | undefined
   readonly accessModes: readonly string[]
   readonly capacity: string | undefined
-  /** Requested storage of a workspace's claim; undefined for all other claims. */
+  /** Requested storage of a workspace's claim, or of a machine's; undefined for all other claims. */
   readonly requested: string | undefined
   /** Volume of a workspace's claim; undefined for all other claims, and before the claim has one. */
   readonly volumeName: string | undefined
-  /** Storage class of a workspace's claim; undefined for all other claims. */
+  /** Storage class of a workspace's claim, or of a machine's; undefined for all other claims. */
   readonly storageClass: string | undefined
 }
 
@@ -123,6 +123,7 @@ export function viewDataVolume(object: KubeObject): DataVolumeView {
 
 export function viewClaim(object: KubeObject): ClaimView {
   const raw: Raw = object
+  const isCounted = isOfWorkspace(object) || object.metadata.labels?.[LABELS.vmUid] !== undefined
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
@@ -131,9 +132,9 @@ export function viewClaim(object: KubeObject): ClaimView {
     volumeMode: intern(raw.spec?.volumeMode),
     accessModes: internList(raw.spec?.accessModes ?? []),
     capacity: raw.status?.capacity?.storage,
-    requested: isOfWorkspace(object) ? raw.spec?.resources?.requests?.storage : undefined,
+    requested: isCounted ? intern(raw.spec?.resources?.requests?.storage) : undefined,
     volumeName: isOfWorkspace(object) ? raw.spec?.volumeName : undefined,
-    storageClass: isOfWorkspace(object) ? intern(raw.spec?.storageClassName) : undefined,
+    storageClass: isCounted ? intern(raw.spec?.storageClassName) : undefined,
   }
 }
 

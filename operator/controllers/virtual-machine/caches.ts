@@ -99,7 +99,7 @@ export class MachineCaches {
   readonly images: Store<ImageView>
   readonly cluster: ClusterFacts
   readonly reflectors: Reflectors
-  /** Uids of the machines whose new root disk is being asked for: it is not in the caches before the API server has answered. Only one operator leads. */
+  /** Uids of the machines of which a root disk is being asked for: it is not in the caches before the API server has answered. Only one operator leads. */
   readonly asking = new Set<string>()
 
   constructor(reflectors: Reflectors, images: Store<ImageView>, cluster: ClusterFacts) {

@@ -5,16 +5,19 @@ import {
   VIRTUAL_MACHINE_CONDITION_RULES,
   VIRTUAL_MACHINE_REASON_HELP,
 } from '@open-terrain/constructs/operator'
+import { type CloneSource, cloneSourceKey, unfinishedCloneOf } from '../../cluster/clone-sources.ts'
 import type { Neighbours } from '../../cluster/neighbours.ts'
+import { viewDataVolume } from '../../cluster/views.ts'
 import type { ClaimsOn } from '../../images/references.ts'
 import { isApiError } from '../../kube/api-error.ts'
-import { isTerminating, keyOf } from '../../kube/kube-object.ts'
+import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { listWhole } from '../../kube/list-all.ts'
 import { DATA_VOLUME } from '../../kube/resource-types.ts'
 import { ObjectController } from '../../runtime/object-controller.ts'
-import type { ReferenceCount } from '../../runtime/preconditions.ts'
+import type { LiveReads, ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
+import { BY_REPLACED, MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
@@ -51,10 +54,19 @@ interface Prepared {
   readonly restore: Restoring | undefined
 }
 
-/** Reports whether a plan asks for the disk that is to replace the root disk. */
-function asksForNext({ apply, status }: MachinePlan): boolean {
-  const { name } = status.replacement?.disk ?? {}
-  return apply.some(({ kind, metadata }) => kind === DATA_VOLUME.kind && metadata.name === name)
+/** A live look for unfinished clones of anybody, in any namespace. Throws ApiError. */
+function isClonedBy(client: Services['client']): NonNullable<LiveReads<MachineView>['isCloned']> {
+  return async ({ uncloned }, _vm, signal) => {
+    const project = (object: KubeObject) => unfinishedCloneOf(viewDataVolume(object))
+    const sources = await listWhole(client, DATA_VOLUME, { signal, project })
+    return sources.flat().includes(cloneSourceKey(uncloned as CloneSource))
+  }
+}
+
+/** Reports whether a plan asks for a root disk. */
+function asksForRoot({ apply, status }: MachinePlan): boolean {
+  const names = [status.clone?.name, status.replacement?.disk.name]
+  return apply.some(({ kind, metadata }) => kind === DATA_VOLUME.kind && names.includes(metadata.name))
 }
 
 /** Reconciles VirtualMachines while this process leads. */
@@ -112,16 +124,20 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
         const known = neighbours.await(vm.metadata.uid ?? '', awaited, () => this.queue.add(key))
         const plan = planMachine({ ...world, obstacle: start?.obstacle, neighbours: known }, clock.now())
         const { uid = '' } = vm.metadata
-        if (asksForNext(plan)) caches.asking.add(uid)
+        if (asksForRoot(plan)) caches.asking.add(uid)
         else caches.asking.delete(uid)
         return plan
       },
-      reads: { hasOurs: hasMachineDisk, countReferences },
+      reads: { hasOurs: hasMachineDisk, countReferences, isCloned: isClonedBy(client) },
       throttle: (vm, { status, remove }, sinceWriteMs) =>
         machineThrottleOf(vm.status, status, sinceWriteMs, caches.waitingWith(vm, status), remove.length > 0),
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
-      onError: (_vm, error) => {
+      onError: (vm, error) => {
+        // What was asked for may not come: others go on.
+        if (caches.asking.delete(vm.metadata.uid ?? ''))
+          for (const one of caches.machines.find(BY_REPLACED, vm.metadata.namespace ?? ''))
+            this.queue.add(keyOf(one.metadata))
         if (isApiError(error)) neighbours.noteFailure(error.message)
       },
     })

@@ -1,10 +1,9 @@
-import { deletionWord, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { BY_CLONE_SOURCE, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { cloneSourceKey } from '../../cluster/clone-sources.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { MachineCaches } from './caches.ts'
-import { isWordSaid } from './decide/second-disk.ts'
-import type { MachineView, NextDisk, RoomFacts } from './world.ts'
+import type { CloneFacts, MachineView, NextDisk, RoomFacts } from './world.ts'
 
 type Clone = NonNullable<VirtualMachineStatus['clone']>
 
@@ -30,7 +29,13 @@ export function roomFor(vm: MachineView, claim: KubeObject | undefined, caches: 
   }
 }
 
-/** Returns the root disks that a machine waits for. One that gives up its disk for a new one gets the room that this frees. */
+/** Reports whether CDI has still to make the claim of a DataVolume, and was not refused it: one that cannot go on must not keep others waiting. */
+export function isPending(disk: CloneFacts | undefined): boolean {
+  if (disk === undefined || isTerminating(disk) || disk.phase === 'Failed') return false
+  return ![disk.bound, disk.running].some(({ reason }) => reason.startsWith('Err'))
+}
+
+/** Returns the root disks that a machine waits for. */
 function awaitedOf(vm: MachineView, { cluster, asking }: MachineCaches): RoomFacts['awaited'] {
   const { namespace = '', uid = '' } = vm.metadata
   const { clone, replacement } = vm.status
@@ -38,10 +43,8 @@ function awaitedOf(vm: MachineView, { cluster, asking }: MachineCaches): RoomFac
   const hasNoClaim = ({ name }: Clone) => cluster.claims.get(keyOf({ namespace, name })) === undefined
   const isAsked = (one: Clone) => {
     const disk = diskOf(one)
-    return disk !== undefined && !isTerminating(disk) && hasNoClaim(one)
+    return (disk === undefined ? asking.has(uid) : isPending(disk)) && hasNoClaim(one)
   }
   const asked = [clone, replacement?.disk].filter((one) => one !== undefined && isAsked(one))
-  const isMeant = replacement !== undefined && (asking.has(uid) || isWordSaid(vm, deletionWord(vm)))
-  const disks = isMeant && asked.length === 0 && diskOf(replacement.disk) === undefined ? [replacement.disk] : asked
-  return disks.map((one) => ({ size: one?.diskSize }))
+  return asked.map((one) => ({ size: one?.diskSize }))
 }

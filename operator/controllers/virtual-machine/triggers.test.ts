@@ -18,6 +18,7 @@ import {
 } from '../../../test/prepared/virtual-machine/machine-objects.ts'
 import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { Store } from '../../runtime/store.ts'
+import { roomFor } from './room.ts'
 import { listenForMachineTriggers } from './triggers.ts'
 
 const LONG = 'v'.repeat(60)
@@ -96,6 +97,31 @@ describe('a machine that waits for room for a second root disk', () => {
     taken()
     bench.put(bench.caches.machines, bystander({}))
     expect(taken()).toEqual(['team/vm'])
+  })
+
+  it('leaves room for what others have asked for, and not for what nobody can get any more', () => {
+    const others = () => roomFor(aVM(), undefined, bench.caches).awaited.length
+    const status = { clone: { name: 'bystander-root' }, replacement: { ...REPLACED.status.replacement, disk: other } }
+    bench.put(bench.caches.machines, aVM({ name: 'bystander', uid: 'bystander' }, { status } as never))
+    bench.put(bench.claims, aClaim({ name: 'bystander-root', ...FOREIGN }))
+    bench.put(bench.caches.machines, aVM({}, REPLACED))
+    expect(others()).toBe(0)
+    bench.caches.asking.add('bystander')
+    expect(others()).toBe(1)
+    bench.drop(bench.claims, aClaim({ name: 'bystander-root', ...FOREIGN }))
+    expect(others()).toBe(2)
+    bench.caches.asking.clear()
+    expect(others()).toBe(0)
+    bench.put(bench.dataVolumes, aDisk(DISK.new, other))
+    expect(others()).toBe(1)
+    taken()
+    const bound = { reason: 'ErrExceededQuota', message: 'no' }
+    bench.put(bench.dataVolumes, aDisk({ ...DISK.new, bound }, other))
+    expect([others(), taken()]).toEqual([0, expect.arrayContaining(['team/vm'])])
+    bench.put(bench.dataVolumes, aDisk(DISK.new, other))
+    taken()
+    bench.put(bench.dataVolumes, aDisk(DISK.failed, other))
+    expect([others(), taken()]).toEqual([0, expect.arrayContaining(['team/vm'])])
   })
 })
 

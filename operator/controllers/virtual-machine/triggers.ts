@@ -7,10 +7,11 @@ import { familyKey } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { BY_IMAGE, hasLostReference } from '../../images/references.ts'
-import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
+import { type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { whenContentChanged } from '../../runtime/store.ts'
 import { BY_FAMILY, BY_IMAGE_NAMESPACE, BY_NAMED_SECRET, BY_REPLACED, MACHINE, type MachineCaches } from './caches.ts'
 import { shorterNameOf } from './hashed-names.ts'
+import { isPending } from './room.ts'
 import type { MachineView } from './world.ts'
 
 /** Enqueues the machines that a change of another object in the caches concerns. Makes no decisions. Returns functions that stop listening. */
@@ -73,16 +74,16 @@ function roomTriggers(
       }),
     ),
     cluster.dataVolumes.onChange(({ before, after }) => {
-      if (before !== undefined && isGoneOrGoing(after) && !isTerminating(before)) roomIn(before)
+      if (before !== undefined && isPending(before) && !isPending(after)) roomIn(before)
+    }),
+    // What was waited for is counted by the quota from here on.
+    cluster.claims.onChange(({ before, after }) => {
+      if (before === undefined && after?.metadata.labels?.[LABELS.vmUid] !== undefined) roomIn(after)
     }),
     machines.onChange(({ before, after }) => {
       if (before?.status.replacement !== undefined && !isSame(asked(before), after && asked(after))) roomIn(before)
     }),
   ]
-}
-
-function isGoneOrGoing(object: KubeObject | undefined): boolean {
-  return object === undefined || isTerminating(object)
 }
 
 function isOnAnotherImage({ status }: MachineView): boolean {

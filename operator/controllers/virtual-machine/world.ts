@@ -25,6 +25,10 @@ export interface MachineView extends OwnView {
 /** The claim of a root disk. */
 export interface ClaimFacts extends KubeObject {
   readonly phase?: string
+  /** What it requests, as a quantity; undefined where it is not known. */
+  readonly requested?: string | undefined
+  /** Undefined where it is not known. */
+  readonly storageClass?: string | undefined
 }
 
 /** The image that a disk is cloned from. */

@@ -65,6 +65,10 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
   readonly gone = new Set<string>()
   /** How many claims of root disks a ResourceQuota allows; undefined: there is none. */
   claimsMax: number | undefined
+  /** What that quota has beside them, if it has more. */
+  limits:
+    | { readonly hard: Readonly<Record<string, string>>; readonly used: Readonly<Record<string, string>> }
+    | undefined
   /** How far the clock of the API server is ahead of the operator's; undefined: not known. */
   serverAheadMs: number | undefined = 0
   #version = 400
@@ -184,8 +188,9 @@ export class MachineWalk extends PlanWalk<'vm', MachineWorld, MachinePlan> {
 
   #room(): RoomFacts {
     const claims = [this.world.claim, ...[...this.roots.values()].map((one) => one.claim)]
-    const used = { persistentvolumeclaims: String(claims.filter((one) => one !== undefined).length) }
-    const hard = { persistentvolumeclaims: String(this.claimsMax) }
+    const count = String(claims.filter((one) => one !== undefined).length)
+    const used = { persistentvolumeclaims: count, ...this.limits?.used }
+    const hard = { persistentvolumeclaims: String(this.claimsMax), ...this.limits?.hard }
     const metadata = { namespace: 'team', name: 'small' }
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata, hard, used, spec: undefined }
     const quotas = this.claimsMax === undefined ? [] : [quota]

@@ -12,7 +12,7 @@ import type { MachineWorld } from '../world.ts'
 import { answeredRequests, isRebuildAsked, isResetAsked, seenRebuild } from './disk-requests.ts'
 import { hasNoData } from './further-disks.ts'
 import { failed, hasDisk, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
-import { isUnmade, isWordGiven } from './second-disk.ts'
+import { isGivenUp } from './second-disk.ts'
 import type { MachineSummary, Remark } from './status.ts'
 
 /** What has happened to the disk of a machine that has run from it. */
@@ -86,11 +86,10 @@ export function isFilledByCDI(clone: KubeObject, claim: KubeObject): boolean {
 
 /** Reports whether somebody has asked for a new disk, and nothing of the old one can be saved any more. */
 function isAnswered(world: MachineWorld, { reason, left }: DiskLoss): boolean {
-  // Another disk is asked for already, and nothing of that is made: it is made in the place of this one.
-  const isRecorded = left === undefined && isUnmade(world)
-  if (reason === 'DiskBeingDeleted') return isRecorded && isWordGiven(world) && !guestRuns(world)
-  const isAsked = isRebuildAsked(world) || isResetAsked(world) || isRecorded
-  return isAsked && (isUsable(left) || !guestRuns(world))
+  // The operator itself has deleted it, as somebody has said.
+  if (left === undefined && isGivenUp(world)) return !guestRuns(world)
+  const isAsked = isRebuildAsked(world) || isResetAsked(world)
+  return reason === 'DiskLost' && isAsked && (isUsable(left) || !guestRuns(world))
 }
 
 /** Reports whether the claim that KubeVirt's machine names may have something of a guest by now: it is used as it is if somebody asks for it. */

@@ -1,21 +1,19 @@
-import { deletionWord, type VirtualMachineStatus } from '@open-terrain/constructs/operator'
+import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
 import { toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
-import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { removalOf } from '../../../runtime/plan.ts'
 import { withMore } from '../../../runtime/summary.ts'
-import type { CloneFacts, MachineWorld } from '../world.ts'
+import type { CloneFacts } from '../world.ts'
 import { judged } from './deadline.ts'
-import { hasRun } from './disk-loss.ts'
 import { answeredRequests, isResetAsked } from './disk-requests.ts'
 import { summaryOfDisk } from './judge.ts'
 import { hasBooted, type MachineDraft, NOT_BOOTED, type Step, waiting } from './machine-plan.ts'
 import { changedSince, cloneRecord, wantedClone, wantedSecret, wantsOf } from './plan-children.ts'
 import { canHang } from './plan-hung.ts'
 import type { ImageState } from './plan-image.ts'
-import { isUnmade, isWordSaid } from './second-disk.ts'
+import { isGivenUp } from './second-disk.ts'
 import type { MachineSummary } from './status.ts'
 
 /** Plans the disk and the Secret. Returns undefined once the disk exists, or is far enough for KubeVirt's machine. */
@@ -83,27 +81,17 @@ function newDisk(draft: MachineDraft, image: ImageState): Step {
   const wanted = wantedClone(draft, image)
   const { kind, name } = image.artifact
   const which = `${kind} ${image.shown?.namespace}/${name}`
-  const lost = lossUntold(draft.world)
   return judged(draft, waiting('Cloning', `the root disk is cloned from ${which}`), {
     apply: [...wantedSecret(draft.world), wanted],
-    ...(lost !== undefined && { events: [lost] }),
     status: {
       clone: cloneRecord(draft, image, wanted.metadata.name),
       ...NOT_BOOTED,
       restoredClaim: undefined,
-      // It is the one that was asked for. Of another one that is made already, what is moot about it is told before it goes.
-      ...(isUnmade(draft.world) && { replacement: undefined }),
+      // It is the one that was asked for.
+      ...(isGivenUp(draft.world) && { replacement: undefined }),
       ...answeredRequests(draft.world),
     },
   })
-}
-
-/** A disk that is gone while another one is asked for is made anew at once, so that no condition tells of it. One that was given up was told of before. */
-function lossUntold(world: MachineWorld): EventNote | undefined {
-  const { vm, rootName } = world
-  if (!isUnmade(world) || !hasRun(world) || isWordSaid(vm, deletionWord(vm))) return undefined
-  const message = `the root disk, PersistentVolumeClaim ${rootName}, is gone, with all that the guest has written to it; the new one that somebody has asked for is made in its place`
-  return { type: 'Warning', reason: 'DiskLost', message }
 }
 
 export function cloneStatus({ world, now }: MachineDraft, clone: CloneFacts): Partial<VirtualMachineStatus> {

@@ -7,6 +7,7 @@ import {
   rootDiskName,
   uuidFrom,
   type VirtualMachineStatus,
+  virtualMachine,
   vmChildNames,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
@@ -17,6 +18,7 @@ import {
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
   PERSISTENT_VOLUME_CLAIM,
+  RESOURCE_QUOTA,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../../kube/resource-types.ts'
 import { referTo, removalOf, type Touch, unchanged } from '../../../runtime/plan.ts'
@@ -33,7 +35,7 @@ import { type MachineDraft, NOT_BOOTED, type Step, type Work, waiting } from './
 import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children.ts'
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
-import { isToBeDeletedFirst, isWordGiven, whyNoRoom } from './second-disk.ts'
+import { isGivenUp, isToBeDeletedFirst, isUnmade, isWordGiven, lackingQuota, whyNoRoom } from './second-disk.ts'
 import type { Remark } from './status.ts'
 import { diskAge } from './up-to-date.ts'
 
@@ -82,6 +84,12 @@ function unswapped(
   if (moot !== undefined) return cancelled(world, replacement, next, { why: moot, step: withOldDisk(draft, run()) })
   const first = deletedFirst(draft, image, replacement, next)
   if (first !== undefined) return first
+  // The word is taken back, or there is room: the disk stays, and its loss would be one.
+  const { givenUp, ...kept } = replacement
+  if (givenUp !== undefined && world.claim !== undefined && !isGivenUp(world)) {
+    const step = withOldDisk(draft, run())
+    return { ...step, status: { ...step.status, replacement: kept } }
+  }
   if (!isReady(draft, replacement, next))
     return withNextDisk(draft, image, replacement, next, withOldDisk(draft, run()))
   const why = whyNotSwapped(world)
@@ -214,7 +222,12 @@ function withNextDisk(
   step: Step,
 ): Step {
   const { why, applyIf, apply = [], remove = [], status, isRoomAwaited } = planNext(draft, image, replacement, next)
-  const remark = remarkOn(draft.world, replacement, why)
+  const given = why !== undefined && isUnmade(draft.world) && isWordGiven(draft.world) ? `; ${WORD_IS_TAKEN}` : ''
+  const remark = remarkOn(
+    draft.world,
+    replacement,
+    why === undefined ? why : `${why}${given}${whyKept(draft.world, given)}`,
+  )
   const work = {
     ...step,
     apply: [...(step.apply ?? []), ...apply],
@@ -225,6 +238,15 @@ function withNextDisk(
     requeue: isRoomAwaited ? step.requeue : sooner(step.requeue, CLONE_REQUEUE),
   }
   return withRemark(work, remark)
+}
+
+const WORD_IS_TAKEN =
+  'the present disk is given up already: it is deleted as soon as the image can be cloned and nothing reads from the disk, if that makes the room which is lacking'
+
+/** Only one that is given up is kept by it. */
+function whyKept(world: MachineWorld, given: string): string {
+  const why = given === '' ? undefined : whyNotSwapped(world)
+  return why === undefined ? '' : `; before that, ${why}`
 }
 
 /** What is to be done for the new disk, and what it waits for that people may have to do something about. */
@@ -251,11 +273,9 @@ function planNext(draft: MachineDraft, image: ImageState, replacement: Replaceme
   const { reason, message } = summaryOfDisk(clone, undefined, 'the new root disk')
   if (reason !== 'CloneFailed') return { status }
   // It was asked for before the quota showed what others had taken.
-  const lack = next.claim === undefined && image.kind === 'ready' ? whyNoRoom(draft, image, name) : undefined
-  if (lack === undefined || !isWordGiven(world)) return { status, why: lack ?? message }
-  const { namespace = '' } = world.vm.metadata
-  const noClaim = { absent: [{ type: PERSISTENT_VOLUME_CLAIM, namespace, name }], whose: "anybody's" as const }
-  return { status, why: lack, remove: removalOf(clone, noClaim, ...notInMachine(world)) }
+  const isRefused = [clone.bound, clone.running].some((one) => one.reason === 'ErrExceededQuota')
+  const lack = isRefused && image.kind === 'ready' ? whyNoRoom(draft, image, name) : undefined
+  return { status, why: lack ?? message }
 }
 
 function planClone(draft: MachineDraft, image: ImageState, replacement: Replacement): NextWork {
@@ -268,7 +288,9 @@ function planClone(draft: MachineDraft, image: ImageState, replacement: Replacem
   const lack = whyNoRoom(draft, image, disk.name)
   if (lack !== undefined) return { why: lack, isRoomAwaited: true }
   const wanted = wantedClone(draft, image, disk.name)
-  return { apply: [wanted], status: { replacement: { ...replacement, disk: cloneRecord(draft, image, disk.name) } } }
+  // Once it has been asked for, no word counts any more.
+  const record = { ...cloneRecord(draft, image, disk.name), ...(disk.uid !== undefined && { uid: disk.uid }) }
+  return { apply: [wanted], status: { replacement: { ...replacement, disk: record } } }
 }
 
 /**
@@ -295,6 +317,9 @@ function deletedFirst(
   const on = machine && switchedOff(world, machine, { wait, onlyIf: [same] })
   if (on !== undefined) return on
   const step = wait('the new one is made when it is gone')
+  const { uid } = claim.metadata
+  // Its loss is then one that somebody wants, whatever crashes.
+  if (replacement.givenUp !== uid) return { ...step, status: { replacement: { ...replacement, givenUp: uid } } }
   const { namespace = '' } = vm.metadata
   const name = vmChildNames(vm.metadata.name).machine
   const types =
@@ -302,7 +327,13 @@ function deletedFirst(
   const isOff = { absent: types.map((type) => ({ type, namespace, name })), whose: "anybody's" as const }
   const message = `${which} is deleted with all that the guest has written to it: annotation ${ANNOTATIONS.deleteDiskFirst} asks for that, and a ResourceQuota has no room for a second one`
   const event = { type: 'Warning', reason: 'DiskDeletedFirst', message } as const
-  const removals = removalOf(clone ?? claim, same, isOff, ...notInMachine(world))
+  const lacking = lackingQuota(draft, image, next)
+  const source = { kind: PERSISTENT_VOLUME_CLAIM.kind, namespace, name: claim.metadata.name }
+  const asked = [unchanged(virtualMachine, vm), ...(lacking === undefined ? [] : [unchanged(RESOURCE_QUOTA, lacking)])]
+  const removals = removalOf(clone ?? claim, same, isOff, ...notInMachine(world), ...asked, {
+    uncloned: source,
+    read: 'live',
+  })
   return { ...step, remove: removals.map((one) => ({ ...one, event })) }
 }
 

@@ -105,6 +105,57 @@ describe('where a quota has room for one root disk alone', () => {
   })
 })
 
+describe('a disk whose end would make no room for the new one', () => {
+  const storage = (hard: string, used: string) => ({
+    hard: { 'requests.storage': hard },
+    used: { 'requests.storage': used },
+  })
+  const CLASS = 'fast.storageclass.storage.k8s.io/persistentvolumeclaims'
+  it.each<[string, (walk: MachineWalk) => unknown]>([
+    [
+      'the quota is below what is used',
+      (walk) => {
+        walk.claimsMax = 0
+      },
+    ],
+    [
+      'the new disk is larger than it and the room together',
+      (walk) => {
+        walk.limits = storage('20Gi', '20Gi')
+        walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '24Gi' } })
+      },
+    ],
+    [
+      'it is of another storage class',
+      (walk) => {
+        walk.limits = { hard: { [CLASS]: '1' }, used: { [CLASS]: '1' } }
+        walk.image({ ...PUBLISHED, artifact: { ...PUBLISHED.artifact, storageClass: 'fast' } as never })
+        const { claim } = walk.world
+        walk.set({ claim: { ...claim, storageClass: 'slow' } as never })
+      },
+    ],
+  ])('stays, and no word is offered: %s', (_what, change) => {
+    const walk = running(1)
+    walk.set({ claim: { ...walk.world.claim, requested: '20Gi', storageClass: undefined } as never })
+    change(walk)
+    walk.reset().settle()
+    expect(told(walk)).toContain('giving up the present one would not make room')
+    expect(told(walk)).not.toContain(ANNOTATIONS.deleteDiskFirst)
+    const from = walk.log.length
+    walk.giveUp().settle()
+    expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+  })
+
+  it('goes if all of it is enough', () => {
+    const walk = running(1)
+    walk.set({ claim: { ...walk.world.claim, requested: '20Gi', storageClass: undefined } as never })
+    walk.limits = storage('20Gi', '20Gi')
+    walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '20Gi' } })
+    walk.reset().settle().giveUp().settle()
+    expect(walk.world.machine?.runStrategy).toBe('Halted')
+  })
+})
+
 describe('a disk that somebody gives up for the new one', () => {
   it('goes when the guest is off, with a Warning, and the machine starts from the new one', () => {
     const walk = cramped()
@@ -182,11 +233,18 @@ describe('a disk that somebody gives up for the new one', () => {
     walk.set({ instance: undefined }).kubevirtSays(KUBEVIRT.starting)
     expect(walk.plan().remove).toEqual([])
     walk.kubevirtSays(KUBEVIRT.stopped)
+    expect([walk.plan().remove, walk.plan().status.replacement?.givenUp]).toEqual([[], walk.world.claim?.metadata.uid])
+    walk.step()
     const [removal] = walk.plan().remove
     expect(removal).toMatchObject({ kind: 'DataVolume', name: FIRST, resourceVersion: expect.any(String) })
     expect(removal?.event).toMatchObject({ type: 'Warning', reason: 'DiskDeletedFirst' })
     expect(removal?.event?.message).toContain('is deleted with all that the guest has written to it')
-    expect(removal?.onlyIf?.map((one) => Object.keys(one)[0])).toEqual(['unchanged', 'absent', 'unchanged'])
+    expect(removal?.onlyIf?.map((one) => Object.keys(one)[0])).toEqual([
+      'unchanged',
+      'absent',
+      ...Array(3).fill('unchanged'),
+      'uncloned',
+    ])
   })
 })
 
@@ -202,10 +260,94 @@ it('a machine whose new disk is asked for already goes on, whatever a quota says
   expect([walk.startsFrom, walk.status.oldDisk?.claim]).toEqual([SECOND, FIRST])
 })
 
-it('a person who deletes the disk of a machine that waits for room gets the new one without another word', () => {
-  const walk = cramped()
-  walk.set({ instance: undefined, clone: undefined, claim: undefined }).settle().machineGone().settle()
-  expect(walk.log.filter((line) => /DataVolume/.test(line)).slice(1)).toEqual([`apply DataVolume ${FIRST}`])
-  expect(walk.events.filter((line) => line === 'Warning DiskLost')).toHaveLength(1)
-  expect(walk.status.replacement).toBeUndefined()
+it('a word that is set while the image cannot be cloned is told to be taken', () => {
+  const walk = cramped().image({ phase: 'Failed', message: '404' }).giveUp().settle()
+  expect(told(walk)).toContain('the present disk is given up already: it is deleted as soon as the image can be cloned')
+})
+
+it('a DataVolume that leaves its claim behind does not begin a deletion', () => {
+  const walk = cramped().image({ phase: 'Failed', message: '404' }).giveUp().settle()
+  const { clone } = walk.world
+  const metadata = { ...clone?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z', finalizers: ['orphan'] }
+  const from = walk.log.length
+  walk.set({ clone: { ...clone, metadata } as never }).settle()
+  expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+})
+
+describe('the loss of a disk that the operator has not deleted is told as any other', () => {
+  it.each<[string, (walk: MachineWalk) => unknown, string]>([
+    ['a person deletes it', (walk) => walk.set({ clone: undefined, claim: undefined }), 'Failed/DiskLost'],
+    [
+      'a person deletes it although somebody has given it up',
+      (walk) => walk.image({ phase: 'Failed', message: '404' }).giveUp().set({ clone: undefined, claim: undefined }),
+      'Failed/DiskLost',
+    ],
+    ['its claim alone is gone', (walk) => walk.set({ claim: undefined }), 'Failed/DiskLost'],
+    [
+      'it is being deleted',
+      (walk) =>
+        walk.set({ claim: aClaim({ ...walk.world.claim?.metadata, deletionTimestamp: '2026-01-02T12:00:00Z' }) }),
+      'Failed/DiskBeingDeleted',
+    ],
+    [
+      'its restore is lost',
+      (walk) => walk.set({ isDiskElsewhere: true, restoredClaim: 'restored', clone: undefined, claim: undefined }),
+      'Failed/DiskLost',
+    ],
+  ])('%s', (_what, lose, stand) => {
+    for (const max of [1, undefined]) {
+      // Without a quota, the image is not there yet.
+      const walk = running(max)
+      if (max === undefined) walk.image({ phase: 'Failed', message: '404' })
+      walk.reset().settle()
+      lose(walk)
+      walk.set({ instance: undefined }).settle()
+      expect([walk.stand, walk.condition('DiskLost')?.status]).toEqual([stand, 'True'])
+      expect(walk.status.replacement).toBeDefined()
+    }
+  })
+
+  it('also where the word is taken back before the operator deletes it', () => {
+    const walk = cramped().giveUp().settle().set({ instance: undefined })
+    walk.kubevirtSays(KUBEVIRT.stopped).step()
+    expect(walk.status.replacement?.givenUp).toBe(walk.world.claim?.metadata.uid)
+    walk.annotate(ANNOTATIONS.deleteDiskFirst, 'no').settle()
+    expect([walk.status.replacement?.givenUp, walk.log.filter((line) => line.startsWith('delete'))]).toEqual([
+      undefined,
+      [],
+    ])
+  })
+})
+
+describe('the word ends where the new disk is asked for', () => {
+  const asked = () => {
+    const walk = cramped()
+    walk.image({ phase: 'Failed', message: '404' }).giveUp().settle()
+    walk.claimsMax = 2
+    walk.image(PUBLISHED).settle()
+    return walk.root(SECOND, DISK.cloning, 'claim-2').settle()
+  }
+
+  it('and does not come back when that is made again', () => {
+    const walk = asked()
+    walk.edit({ resources: { cpu: '2', memory: '2Gi', diskSize: '20Gi' } }).step()
+    walk.step()
+    walk.claimsMax = 1
+    walk.settle()
+    expect(walk.log.filter((line) => /^(delete DataVolume vm-root$|change)/.test(line))).toEqual([])
+    expect([deletionWord(walk.world.vm), walk.status.replacement?.disk.uid === undefined]).toEqual([undefined, false])
+  })
+})
+
+it.each<[string, string]>([
+  ['ErrClaimNotValid', 'CDI cannot make a valid claim'],
+  ['ErrExceededQuota', 'ResourceQuota small of namespace team has no room'],
+])('a new disk that CDI refuses for %s tells that, and is not taken back', (reason, text) => {
+  const walk = running(undefined).reset().settle()
+  walk.claimsMax = 1
+  walk.root(SECOND, { ...DISK.new, bound: { reason, message: 'no' } }).settle()
+  expect(told(walk)).toContain(text)
+  expect(told(walk)).not.toContain(ANNOTATIONS.deleteDiskFirst)
+  walk.giveUp().settle()
+  expect(walk.log.filter((line) => /^(delete|change)/.test(line))).toEqual([])
 })

@@ -1,7 +1,16 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
-import { type ClaimLack, type ClaimNeeds, lackForClaim, lackText, raiseCommand } from '../../../cluster/quotas.ts'
-import { isTerminating } from '../../../kube/kube-object.ts'
+import { isOrphaning } from '../../../cluster/dependents.ts'
+import {
+  type ClaimLack,
+  type ClaimNeeds,
+  hasRoomInstead,
+  lackForClaim,
+  lackText,
+  type QuotaView,
+  raiseCommand,
+} from '../../../cluster/quotas.ts'
+import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'
 import type { MachineView, MachineWorld, NextDisk } from '../world.ts'
 import type { MachineDraft } from './machine-plan.ts'
 import { storageClassOf, wantedClone } from './plan-children.ts'
@@ -30,6 +39,20 @@ export function wordOfDeletion(world: MachineWorld): string | undefined {
   return isIt && isOnly && !isOfRestore ? deletionWord(vm) : undefined
 }
 
+/** Reports whether the operator has deleted the present root disk for the new one, or does: it has recorded that before. */
+export function isGivenUp(world: MachineWorld): boolean {
+  const { claim, clone, vm } = world
+  const { givenUp, claimUID } = vm.status.replacement ?? {}
+  if (givenUp === undefined || givenUp !== claimUID || !isUnmade(world)) return false
+  const isIt = claim === undefined || claim.metadata.uid === givenUp
+  return isIt && (clone === undefined ? !claim || isTerminating(claim) : isLeaving(clone))
+}
+
+/** One that leaves its claim behind takes nothing away. */
+function isLeaving(clone: KubeObject): boolean {
+  return isTerminating(clone) && !isOrphaning(clone)
+}
+
 /** Reports whether somebody gives the present root disk up for the new one. */
 export function isWordGiven(world: MachineWorld): boolean {
   return isWordSaid(world.vm, wordOfDeletion(world))
@@ -42,10 +65,23 @@ export function isWordGiven(world: MachineWorld): boolean {
 export function isToBeDeletedFirst(draft: MachineDraft, image: ImageState, next: NextDisk): boolean {
   const { world } = draft
   const { clone, claim, room } = world
-  if (!isUnmade(world) || !isWordGiven(world)) return false
-  if ([clone, claim].some(isTerminating)) return true
+  if (isGivenUp(world)) return true
+  if (!isUnmade(world) || !isWordGiven(world) || [clone, claim].some(isTerminating)) return false
   if (image.kind !== 'ready' || !next.hasCloneSource || room === undefined || isBeingCopied(world)) return false
-  return lackForClaim(room.quotas, needsOf(draft, image, next.name)) !== undefined
+  const needs = needsOf(draft, image, next.name)
+  return lackForClaim(room.quotas, needs) !== undefined && makesRoom(world, needs)
+}
+
+/** Returns the quota that has no room for both disks. */
+export function lackingQuota(draft: MachineDraft, image: ImageState, { name }: NextDisk): QuotaView | undefined {
+  const { quotas = [] } = draft.world.room ?? {}
+  return image.kind === 'ready' ? lackForClaim(quotas, needsOf(draft, image, name))?.quota : undefined
+}
+
+/** Reports whether the new disk has room once the present one is gone. */
+function makesRoom({ room, claim }: MachineWorld, needs: ClaimNeeds): boolean {
+  const gone = { size: claim?.requested, storageClass: claim?.storageClass }
+  return claim !== undefined && room !== undefined && hasRoomInstead(room.quotas, needs, gone)
 }
 
 /** Reports whether somebody saves what is on the present disk. */
@@ -64,7 +100,7 @@ export function whyNoRoom(draft: MachineDraft, image: ReadyImage, name: string):
   if (lack === undefined) return undefined
   const { name: quota, namespace } = lack.quota.metadata
   const room = `ResourceQuota ${quota} of namespace ${namespace} has no room for a second root disk, and lacks ${lackText(lack)}`
-  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world)}`
+  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world, needs)}`
 }
 
 /** The operator itself makes the quota of a workspace, and puts it back. */
@@ -73,9 +109,11 @@ function raised(lack: ClaimLack): string {
   return `to make room: ${raiseCommand(lack)}`
 }
 
-function wayWithOne(world: MachineWorld): string {
+function wayWithOne(world: MachineWorld, needs: ClaimNeeds): string {
   const word = wordOfDeletion(world)
-  if (word === undefined) return ''
+  // What others have asked for becomes a claim, or is refused.
+  if (word === undefined || lackForClaim(world.room?.quotas ?? [], needs) === undefined) return ''
+  if (!makesRoom(world, needs)) return '; giving up the present one would not make room'
   const { namespace, name } = world.vm.metadata
   const command = `kubectl -n ${namespace} annotate --overwrite ${virtualMachine.crdName} ${name} ${ANNOTATIONS.deleteDiskFirst}=${word}`
   const when = isBeingCopied(world) ? ', as soon as its clone or snapshot that is under way is complete' : ''
