@@ -126,8 +126,14 @@ export function lackForClaim(
 /**
  * Reports whether all quotas leave room for a claim once another one is gone. What is not known of either counts against it.
  * @param gone as it is stored
+ * @param about whether the claim is for a disk as large as the one that goes, and how many claims like it there are for a while
  */
-export function hasRoomInstead(quotas: readonly QuotaView[], claim: ClaimNeeds, gone: ClaimNeeds): boolean {
+export function hasRoomInstead(
+  quotas: readonly QuotaView[],
+  claim: ClaimNeeds,
+  gone: ClaimNeeds,
+  { isAsLarge, claims }: { readonly isAsLarge: boolean; readonly claims: bigint },
+): boolean {
   const [needs, freed] = [usageOf(claim), usageOf(gone)]
   const isKnown = (resource: string) => {
     const isOfUnknownClass = claim.storageClass === undefined && resource.includes(OF_CLASS)
@@ -140,11 +146,17 @@ export function hasRoomInstead(quotas: readonly QuotaView[], claim: ClaimNeeds, 
       const needed = needs[resource]
       const most = parseQuantity(max)
       if (needed === undefined || most === undefined) return true
-      const free = most - (parseQuantity(used[resource] ?? '') ?? 0n) + (freed[resource] ?? 0n)
-      const isLarger = needed > (freed[resource] ?? 0n)
-      return (isLarger ? needed + needed / OVERHEAD : needed) <= free
+      const before = freed[resource] ?? 0n
+      const free = most - (parseQuantity(used[resource] ?? '') ?? 0n) + before
+      return mostOf(needed, isAsLarge ? before : 0n) * claims <= free
     }),
   )
+}
+
+/** Returns what CDI may ask for at most. What the former claim had beyond the size of its disk, it asks for again. */
+function mostOf(needed: bigint, before: bigint): bigint {
+  if (before === 0n) return needed + needed / OVERHEAD
+  return needed > before ? needed : before
 }
 
 /** CDI asks for a little more than a disk has, on filesystems: less than one part of so many. */

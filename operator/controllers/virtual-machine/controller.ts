@@ -17,7 +17,7 @@ import { ObjectController } from '../../runtime/object-controller.ts'
 import type { LiveReads, ReferenceCount } from '../../runtime/preconditions.ts'
 import { Refusals } from '../../runtime/refusals.ts'
 import type { Services } from '../../runtime/services.ts'
-import { BY_REPLACED, MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
+import { MACHINE, type MachineCaches, parsedMachineSpec, viewMachine } from './caches.ts'
 import { CloudInitSource } from './cloud-init.ts'
 import { awaitedNeighbours } from './decide/absence.ts'
 import { MACHINE_CHILDREN, type MachinePlan } from './decide/machine-plan.ts'
@@ -134,10 +134,8 @@ export class MachineController extends ObjectController<MachineView, MachinePlan
       factsBetween: (_vm, status) => logFacts(status, clock.now()),
       refusals,
       onError: (vm, error) => {
-        // What was asked for may not come: others go on.
-        if (caches.asking.delete(vm.metadata.uid ?? ''))
-          for (const one of caches.machines.find(BY_REPLACED, vm.metadata.namespace ?? ''))
-            this.queue.add(keyOf(one.metadata))
+        // What was asked for may not come. Others look again in their time: to requeue them at once would void the backoff of all.
+        caches.asking.delete(vm.metadata.uid ?? '')
         if (isApiError(error)) neighbours.noteFailure(error.message)
       },
     })

@@ -45,6 +45,12 @@ function awaitedOf(vm: MachineView, { cluster, asking }: MachineCaches): RoomFac
     const disk = diskOf(one)
     return (disk === undefined ? asking.has(uid) : isPending(disk)) && hasNoClaim(one)
   }
+  // One that has deleted its disk for the new one gets the room of that.
+  const { givenUp, claimUID, claim: former = '' } = replacement ?? {}
+  const left = cluster.claims.get(keyOf({ namespace, name: former }))
+  const isFreed = left === undefined || isTerminating(left) || left.metadata.uid !== givenUp
+  if (replacement !== undefined && givenUp !== undefined && givenUp === claimUID && isFreed)
+    return [{ size: replacement.disk.diskSize }]
   const asked = [clone, replacement?.disk].filter((one) => one !== undefined && isAsked(one))
   return asked.map((one) => ({ size: one?.diskSize }))
 }

@@ -85,7 +85,13 @@ function planDisks(draft: MachineDraft, image: ImageState): Step {
 }
 
 function planRootAndRun(draft: MachineDraft, image: ImageState): Step {
-  const step = withReplacement(draft, image, () => planRun(draft))
+  const anew = { ...draft, world: { ...draft.world, machine: undefined } }
+  const step = withReplacement(
+    draft,
+    image,
+    () => planRun(draft),
+    () => whatBlocks(anew),
+  )
   return { ...step, status: { ...shownRun(draft.world), ...step.status } }
 }
 

@@ -36,7 +36,7 @@ import { changedSince, cloneRecord, wantedClone, wantsOf } from './plan-children
 import type { ImageState } from './plan-image.ts'
 import { isCut } from './plan-shared-lists.ts'
 import { isGivenUp, isToBeDeletedFirst, isUnmade, isWordGiven, lackingQuota, whyNoRoom } from './second-disk.ts'
-import type { Remark } from './status.ts'
+import type { MachineSummary, Remark } from './status.ts'
 import { diskAge } from './up-to-date.ts'
 
 type Replacement = NonNullable<VirtualMachineStatus['replacement']>
@@ -59,13 +59,18 @@ const IS_CHANGING: ReadonlySet<string> = new Set(['Starting', 'Stopping', 'Termi
  * waits only for its first guest; exactly one of them is in KubeVirt's machine.
  * @param run plans the machine with the root disk that it has
  */
-export function withReplacement(draft: MachineDraft, image: ImageState, run: () => Step): Step {
+export function withReplacement(
+  draft: MachineDraft,
+  image: ImageState,
+  run: () => Step,
+  blocksAnew: () => MachineSummary | undefined,
+): Step {
   const { world } = draft
   const { replacement } = world.vm.status
   if (replacement === undefined) return withRequest(draft, withOldDisk(draft, run()))
   const next = world.next ?? NOT_THERE(replacement)
   // Nobody has worked on the new disk yet: what is asked until then is answered by it.
-  return withAnswers(world, unswapped(draft, image, replacement, next, run))
+  return withAnswers(world, unswapped(draft, image, replacement, next, { run, blocksAnew }))
 }
 
 function withAnswers(world: MachineWorld, step: Step): Step {
@@ -77,12 +82,14 @@ function unswapped(
   image: ImageState,
   replacement: Replacement,
   next: NextDisk,
-  run: () => Step,
+  { run, blocksAnew }: { readonly run: () => Step; readonly blocksAnew: () => MachineSummary | undefined },
 ): Step {
   const { world } = draft
   const moot = whyMoot(world, replacement)
   if (moot !== undefined) return cancelled(world, replacement, next, { why: moot, step: withOldDisk(draft, run()) })
-  const first = deletedFirst(draft, image, replacement, next)
+  // KubeVirt's machine is made anew, and what that may not have keeps the disk.
+  const blocked = isWordGiven(world) ? blocksAnew() : undefined
+  const first = blocked === undefined || isGivenUp(world) ? deletedFirst(draft, image, replacement, next) : undefined
   if (first !== undefined) return first
   // The word is taken back, or there is room: the disk stays, and its loss would be one.
   const { givenUp, ...kept } = replacement
@@ -91,7 +98,7 @@ function unswapped(
     return { ...step, status: { ...step.status, replacement: kept } }
   }
   if (!isReady(draft, replacement, next))
-    return withNextDisk(draft, image, replacement, next, withOldDisk(draft, run()))
+    return withNextDisk(draft, image, replacement, next, withOldDisk(draft, run()), blocked)
   const why = whyNotSwapped(world)
   if (why === undefined) return switchedOver(draft, replacement, next)
   return withRemark(withOldDisk(draft, run()), remarkOn(world, replacement, why))
@@ -220,13 +227,14 @@ function withNextDisk(
   replacement: Replacement,
   next: NextDisk,
   step: Step,
+  blocked: MachineSummary | undefined,
 ): Step {
-  const { why, applyIf, apply = [], remove = [], status, isRoomAwaited } = planNext(draft, image, replacement, next)
+  const { why, applyIf, apply = [], remove = [], status } = planNext(draft, image, replacement, next)
   const given = why !== undefined && isUnmade(draft.world) && isWordGiven(draft.world) ? `; ${WORD_IS_TAKEN}` : ''
   const remark = remarkOn(
     draft.world,
     replacement,
-    why === undefined ? why : `${why}${given}${whyKept(draft.world, given)}`,
+    why === undefined ? why : `${why}${given}${whyKept(draft.world, given, blocked)}`,
   )
   const work = {
     ...step,
@@ -234,8 +242,7 @@ function withNextDisk(
     applyIf: [...(step.applyIf ?? []), ...(applyIf ?? [])],
     remove: [...(step.remove ?? []), ...remove],
     status: { ...step.status, ...status },
-    // A change of a quota, and of what others have asked for, is an event.
-    requeue: isRoomAwaited ? step.requeue : sooner(step.requeue, CLONE_REQUEUE),
+    requeue: sooner(step.requeue, CLONE_REQUEUE),
   }
   return withRemark(work, remark)
 }
@@ -244,15 +251,14 @@ const WORD_IS_TAKEN =
   'the present disk is given up already: it is deleted as soon as the image can be cloned and nothing reads from the disk, if that makes the room which is lacking'
 
 /** Only one that is given up is kept by it. */
-function whyKept(world: MachineWorld, given: string): string {
-  const why = given === '' ? undefined : whyNotSwapped(world)
+function whyKept(world: MachineWorld, given: string, blocked: MachineSummary | undefined): string {
+  const why = given === '' ? undefined : (blocked?.message ?? whyNotSwapped(world))
   return why === undefined ? '' : `; before that, ${why}`
 }
 
 /** What is to be done for the new disk, and what it waits for that people may have to do something about. */
 type NextWork = Pick<Work, 'apply' | 'applyIf' | 'remove' | 'status'> & {
   readonly why?: string | undefined
-  readonly isRoomAwaited?: boolean
 }
 
 function planNext(draft: MachineDraft, image: ImageState, replacement: Replacement, next: NextDisk): NextWork {
@@ -286,7 +292,7 @@ function planClone(draft: MachineDraft, image: ImageState, replacement: Replacem
     return { why: `${kind} ${name}, the artifact in the status of the image, does not exist` }
   }
   const lack = whyNoRoom(draft, image, disk.name)
-  if (lack !== undefined) return { why: lack, isRoomAwaited: true }
+  if (lack !== undefined) return { why: lack }
   const wanted = wantedClone(draft, image, disk.name)
   // Once it has been asked for, no word counts any more.
   const record = { ...cloneRecord(draft, image, disk.name), ...(disk.uid !== undefined && { uid: disk.uid }) }
@@ -311,7 +317,8 @@ function deletedFirst(
   const which = `PersistentVolumeClaim ${claim.metadata.name}, the root disk,`
   const wait = (text: string): Step => {
     const message = `${which} is deleted before the new one is made, as somebody has asked for it: ${text}`
-    return { summary: withAbsence(world, waiting('Replacing', message)), remarks }
+    // A removal that a precondition holds up is planned again.
+    return { summary: withAbsence(world, waiting('Replacing', message)), remarks, requeue: CLONE_REQUEUE }
   }
   const same = unchanged(PERSISTENT_VOLUME_CLAIM, claim)
   const on = machine && switchedOff(world, machine, { wait, onlyIf: [same] })
@@ -541,9 +548,14 @@ function remarkOn(world: MachineWorld, { asked, disk }: Replacement, why?: strin
   return { type: 'Replacing', reason: why === undefined ? 'Replacing' : 'ReplacementBlocked', message }
 }
 
+function remarkOnGone({ asked, disk }: Replacement): Remark {
+  const message = `annotation ${ASKED_BY[asked]} asks for a new root disk, and annotation ${ANNOTATIONS.deleteDiskFirst} had the former one deleted: the new one is a clone of VMDiskImage ${disk.image}, as soon as that can be cloned`
+  return { type: 'Replacing', reason: 'Replacing', message }
+}
+
 function remarkOnDeletion(world: MachineWorld, { asked, disk }: Replacement, claim: KubeObject): Remark {
   const { name } = claim.metadata
-  const message = `annotation ${ASKED_BY[asked]} asks for a new root disk, and annotation ${ANNOTATIONS.deleteDiskFirst} to delete the present one before: PersistentVolumeClaim ${name} is deleted when the guest is off, with all that the guest has written to it, and is not kept for resetGrace; the new one is a clone of VMDiskImage ${disk.image}${keptState(world)}`
+  const message = `annotation ${ASKED_BY[asked]} asks for a new root disk, and annotation ${ANNOTATIONS.deleteDiskFirst} to delete the present one before: PersistentVolumeClaim ${name} is deleted when the guest is off, with all that the guest has written to it, and is not kept for resetGrace; the new one is a clone of VMDiskImage ${disk.image}. VirtualMachine ${world.vm.metadata.name} of KubeVirt is made anew, without what others added to it, and without the state of a TPM or of UEFI`
   return { type: 'Replacing', reason: 'Replacing', message }
 }
 
@@ -580,7 +592,9 @@ export function remarksOnReplacement(
   const { replacement, oldDisk } = status
   const isSaid = said.some(({ type }) => type === 'Replacing')
   return [
-    ...(replacement === undefined || isSaid ? [] : [remarkOn(world, replacement)]),
+    ...(replacement === undefined || isSaid
+      ? []
+      : [isGivenUp(world) ? remarkOnGone(replacement) : remarkOn(world, replacement)]),
     ...(oldDisk === undefined ? [] : [remarkOnOld(world, oldDisk)]),
   ]
 }

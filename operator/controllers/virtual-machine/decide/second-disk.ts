@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
+import { deletionWord, parseQuantity, virtualMachine } from '@open-terrain/constructs/operator'
 import { isOrphaning } from '../../../cluster/dependents.ts'
 import {
   type ClaimLack,
@@ -41,9 +41,10 @@ export function wordOfDeletion(world: MachineWorld): string | undefined {
 
 /** Reports whether the operator has deleted the present root disk for the new one, or does: it has recorded that before. */
 export function isGivenUp(world: MachineWorld): boolean {
-  const { claim, clone, vm } = world
+  const { claim, clone, vm, isDiskElsewhere, restoredClaim, isRestoredClaimLost } = world
   const { givenUp, claimUID } = vm.status.replacement ?? {}
   if (givenUp === undefined || givenUp !== claimUID || !isUnmade(world)) return false
+  if (isDiskElsewhere || isRestoredClaimLost || restoredClaim !== undefined) return false
   const isIt = claim === undefined || claim.metadata.uid === givenUp
   return isIt && (clone === undefined ? !claim || isTerminating(claim) : isLeaving(clone))
 }
@@ -69,19 +70,32 @@ export function isToBeDeletedFirst(draft: MachineDraft, image: ImageState, next:
   if (!isUnmade(world) || !isWordGiven(world) || [clone, claim].some(isTerminating)) return false
   if (image.kind !== 'ready' || !next.hasCloneSource || room === undefined || isBeingCopied(world)) return false
   const needs = needsOf(draft, image, next.name)
-  return lackForClaim(room.quotas, needs) !== undefined && makesRoom(world, needs)
+  // What a neighbour waits for that has deleted its own disk first is not ours.
+  return lackForClaim(room.quotas, needs, othersOf(world, needs)) !== undefined && makesRoom(world, image, needs)
 }
 
 /** Returns the quota that has no room for both disks. */
 export function lackingQuota(draft: MachineDraft, image: ImageState, { name }: NextDisk): QuotaView | undefined {
   const { quotas = [] } = draft.world.room ?? {}
-  return image.kind === 'ready' ? lackForClaim(quotas, needsOf(draft, image, name))?.quota : undefined
+  if (image.kind !== 'ready') return undefined
+  const needs = needsOf(draft, image, name)
+  return lackForClaim(quotas, needs, othersOf(draft.world, needs))?.quota
+}
+
+/** Machines of a lab are often alike, so a size that is not known is taken to be the same. */
+function othersOf({ room }: MachineWorld, needs: ClaimNeeds): readonly ClaimNeeds[] {
+  return (room?.awaited ?? []).map(({ size = needs.size }) => ({ ...needs, size }))
 }
 
 /** Reports whether the new disk has room once the present one is gone. */
-function makesRoom({ room, claim }: MachineWorld, needs: ClaimNeeds): boolean {
-  const gone = { size: claim?.requested, storageClass: claim?.storageClass }
-  return claim !== undefined && room !== undefined && hasRoomInstead(room.quotas, needs, gone)
+function makesRoom({ room, claim, vm }: MachineWorld, { image, artifact }: ReadyImage, needs: ClaimNeeds): boolean {
+  if (claim === undefined || room === undefined) return false
+  const before = parseQuantity(vm.status.clone?.diskSize ?? artifact.restoreSize ?? '')
+  // CDI has a claim of its own beside, in the namespace of the image, while it clones.
+  const claims = image.metadata.namespace === vm.metadata.namespace ? 2n : 1n
+  const gone = { size: claim.requested, storageClass: claim.storageClass }
+  const isAsLarge = before !== undefined && before === parseQuantity(needs.size ?? '')
+  return hasRoomInstead(room.quotas, needs, gone, { isAsLarge, claims })
 }
 
 /** Reports whether somebody saves what is on the present disk. */
@@ -92,15 +106,13 @@ function isBeingCopied({ room, machine }: MachineWorld): boolean {
 /** Returns why there is no room for a second root disk, and the ways on; undefined if there is room. */
 export function whyNoRoom(draft: MachineDraft, image: ReadyImage, name: string): string | undefined {
   const { world } = draft
-  const { quotas = [], awaited = [] } = world.room ?? {}
+  const { quotas = [] } = world.room ?? {}
   const needs = needsOf(draft, image, name)
-  // Machines of a lab are often alike, so a size that is not known is taken to be the same.
-  const others = awaited.map(({ size = needs.size }) => ({ ...needs, size }))
-  const lack = lackForClaim(quotas, needs, others)
+  const lack = lackForClaim(quotas, needs, othersOf(world, needs))
   if (lack === undefined) return undefined
   const { name: quota, namespace } = lack.quota.metadata
   const room = `ResourceQuota ${quota} of namespace ${namespace} has no room for a second root disk, and lacks ${lackText(lack)}`
-  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world, needs)}`
+  return `${room}; ${raised(lack)}; the new disk is then made by itself${wayWithOne(world, image, needs)}`
 }
 
 /** The operator itself makes the quota of a workspace, and puts it back. */
@@ -109,11 +121,11 @@ function raised(lack: ClaimLack): string {
   return `to make room: ${raiseCommand(lack)}`
 }
 
-function wayWithOne(world: MachineWorld, needs: ClaimNeeds): string {
+function wayWithOne(world: MachineWorld, image: ReadyImage, needs: ClaimNeeds): string {
   const word = wordOfDeletion(world)
   // What others have asked for becomes a claim, or is refused.
   if (word === undefined || lackForClaim(world.room?.quotas ?? [], needs) === undefined) return ''
-  if (!makesRoom(world, needs)) return '; giving up the present one would not make room'
+  if (!makesRoom(world, image, needs)) return '; it is not certain that giving up the present one would make room'
   const { namespace, name } = world.vm.metadata
   const command = `kubectl -n ${namespace} annotate --overwrite ${virtualMachine.crdName} ${name} ${ANNOTATIONS.deleteDiskFirst}=${word}`
   const when = isBeingCopied(world) ? ', as soon as its clone or snapshot that is under way is complete' : ''
