@@ -122,6 +122,14 @@ describe('a machine that waits for room for a second root disk', () => {
     taken()
     bench.put(bench.dataVolumes, aDisk(DISK.failed, other))
     expect([others(), taken()]).toEqual([0, expect.arrayContaining(['team/vm'])])
+    // It has deleted its disk for the new one, which gets the room of that.
+    const givenUp = { ...status.replacement, claim: 'bystander-root', claimUID: 'one', givenUp: 'one' }
+    const gave = { status: { ...status, replacement: givenUp } }
+    bench.put(bench.caches.machines, aVM({ name: 'bystander', uid: 'bystander' }, gave as never))
+    bench.put(bench.claims, aClaim({ name: 'bystander-root', ...FOREIGN, uid: 'one' }))
+    expect(others()).toBe(0)
+    bench.drop(bench.claims, aClaim({ name: 'bystander-root', ...FOREIGN, uid: 'one' }))
+    expect(others()).toBe(1)
   })
 })
 

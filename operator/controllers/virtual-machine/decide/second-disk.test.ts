@@ -242,6 +242,22 @@ describe('a disk that somebody gives up for the new one', () => {
     expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
   })
 
+  it("stays where KubeVirt's machine, which is made anew, may not have what it has", () => {
+    const walk = new MachineWalk()
+    const allow = (...attachableNetworks: string[]) =>
+      walk.set({ policy: { ...walk.world.policy, attachableNetworks } })
+    allow('infra/lan').edit({ interfaces: [{ network: 'site', attach: 'infra/lan' }] })
+    walk.deploy()
+    walk.claimsMax = 1
+    allow().reset().settle()
+    const from = walk.log.length
+    walk.giveUp().settle()
+    expect(walk.log.slice(from).filter((line) => /^(delete|change)/.test(line))).toEqual([])
+    expect(told(walk)).toContain('infra/lan, which the policy key attachableNetworks does not list')
+    allow('infra/lan').settle()
+    expect(walk.world.machine?.runStrategy).toBe('Halted')
+  })
+
   it('stays while the guest is on, or may start', () => {
     const walk = cramped().giveUp().settle()
     expect(walk.plan().remove).toEqual([])
