@@ -158,7 +158,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: alwaysReady('ContainerCluster'),
     kind: 'workspacesHanging',
-    seed: 8,
+    seed: 41,
   },
   {
     name: 'what somebody changed stays as it is',
