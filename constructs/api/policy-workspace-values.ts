@@ -123,16 +123,10 @@ function isLimit(name: string, limit: string): boolean {
 }
 
 /** Public ranges in CIDR notation, or addresses, each once, or `none` for an empty list. An address becomes the range with it alone. */
-export const publicCidrs = z.string().transform((text, context): readonly string[] => {
-  if (text === 'none') return []
-  const given = text.split(/[\s,]+/).filter((one) => one !== '')
-  const ranges = given.map(rangeOf)
-  const bad = given.find((_, at) => ranges[at] === undefined)
-  if (bad === undefined) return [...new Set(ranges.filter((one) => one !== undefined))]
-  const message = `must be ranges in CIDR notation or addresses such as 198.51.100.0/24,2001:db8::7, or none (see ${bad})`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+export const publicCidrs = rangesThat(
+  rangeOf,
+  'ranges in CIDR notation or addresses such as 198.51.100.0/24,2001:db8::7',
+).transform((ranges) => [...new Set(ranges)])
 
 function rangeOf(text: string): string | undefined {
   if (parseCidr(text) !== undefined) return text
@@ -141,12 +135,20 @@ function rangeOf(text: string): string | undefined {
 }
 
 /** Ranges separated by commas or whitespace, or `none` for an empty list. */
-export const cidrs = z.string().transform((text, context): readonly string[] => {
-  if (text === 'none') return []
-  const ranges = text.split(/[\s,]+/).filter((range) => range !== '')
-  const bad = ranges.find((range) => parseCidr(range) === undefined)
-  if (bad === undefined) return ranges
-  const message = `must be ranges in CIDR notation such as 10.96.0.0/16,10.244.0.0/16, or none (see ${bad})`
-  context.addIssue({ code: 'custom', message })
-  return z.NEVER
-})
+export const cidrs = rangesThat(
+  (text) => (parseCidr(text) === undefined ? undefined : text),
+  'ranges in CIDR notation such as 10.96.0.0/16,10.244.0.0/16',
+)
+
+/** A list separated by commas or whitespace, or `none` for an empty one. @param read returns the range that a text stands for; undefined: none */
+function rangesThat(read: (text: string) => string | undefined, what: string) {
+  return z.string().transform((text, context): readonly string[] => {
+    if (text === 'none') return []
+    const given = text.split(/[\s,]+/).filter((one) => one !== '')
+    const ranges = given.flatMap((one) => read(one) ?? [])
+    const bad = given.find((one) => read(one) === undefined)
+    if (bad === undefined) return ranges
+    context.addIssue({ code: 'custom', message: `must be ${what}, or none (see ${bad})` })
+    return z.NEVER
+  })
+}

@@ -22,7 +22,7 @@ export interface CloudInitProps extends UserDataProps {
   readonly os?: OperatingSystem | undefined
   /** Without any, the guest uses the default of cloud-init, which is DHCP. */
   readonly interfaces?: readonly GuestInterface[]
-  /** What of its cards a Windows guest is told. Default: all. */
+  /** Which addresses of its cards, and whether their MTU, are in the data of a Windows guest. Default: all. */
   readonly cardWords?: CardWords
 }
 

@@ -14,8 +14,8 @@ const SCRIPT_NAME = 'userdata'
 const MTU_MAX = 1_500
 
 /**
- * What of a card cloudbase-init is told. `first`: all addresses in its network data, of which it keeps the last one of each family, and no MTU, as in the
- * Secrets of earlier versions.
+ * What the data have of a card. `all`: each address, and the MTU. `first`: as earlier versions rendered it, all addresses in the network data, of which
+ * cloudbase-init keeps the last one of each family, and no MTU.
  */
 export type CardWords = 'first' | 'all'
 
@@ -153,7 +153,7 @@ function linkName(at: number): string {
   return `net${at}`
 }
 
-/** Returns commands for what a guest lacks that was told the first words of its cards. Empty if that is nothing: then both words are the same data. */
+/** Returns commands for what a guest lacks whose data are those of `first`. Empty if it lacks nothing: then `first` and `all` are the same data. */
 export function lackingCommands(interfaces: readonly GuestInterface[]): string[] {
   const mtus = interfaces.flatMap((nic, at) => {
     const mtu = toldMtu(nic)

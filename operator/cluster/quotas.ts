@@ -52,7 +52,7 @@ export function lackOfRoom(
  * Returns which need of every import exceeds the quota; undefined if all needs fit. CDI adds a little to the size on filesystems, and its pod has
  * requests of its own. A refusal caused only by those shows up later.
  */
-function lackIn({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
+function lackIn(quota: QuotaView, { diskSize, storageClass }: ImportNeeds): string | undefined {
   const size = parseQuantity(diskSize)
   const storage = { of: CLAIMS * (size ?? 0n), what: `two claims of ${diskSize} each` }
   const claims = { of: CLAIMS, what: 'two claims' }
@@ -70,10 +70,16 @@ function lackIn({ hard, used }: QuotaView, { diskSize, storageClass }: ImportNee
     }),
   }
   for (const [resource, { of, what }] of Object.entries(needs)) {
-    const most = parseQuantity(hard[resource] ?? '')
-    if (most !== undefined && (parseQuantity(used[resource] ?? '') ?? 0n) + of > most) return `${what} (${resource})`
+    const limit = limitOf(quota, resource)
+    if (limit !== undefined && limit.used + of > limit.most) return `${what} (${resource})`
   }
   return undefined
+}
+
+/** Returns how much of a resource a quota allows, and how much is used, in whole units; undefined if it does not limit it. */
+function limitOf({ hard, used }: QuotaView, resource: string) {
+  const most = parseQuantity(hard[resource] ?? '')
+  return most === undefined ? undefined : { most, used: parseQuantity(used[resource] ?? '') ?? 0n }
 }
 
 /** A claim that is to be made. */
@@ -110,13 +116,13 @@ export function lackForClaim(
   claim: ClaimNeeds,
   awaited: readonly ClaimNeeds[] = [],
 ): ClaimLack | undefined {
+  const [needs, ofOthers] = [Object.entries(usageOf(claim)), awaited.map(usageOf)]
   for (const quota of quotas) {
-    const amounts = Object.entries(usageOf(claim)).flatMap(([resource, needed]): LackingAmount[] => {
-      const most = parseQuantity(quota.hard[resource] ?? '')
-      if (most === undefined) return []
-      const used = parseQuantity(quota.used[resource] ?? '') ?? 0n
-      const taken = awaited.reduce((sum, one) => sum + (usageOf(one)[resource] ?? 0n), 0n)
-      return used + taken + needed > most ? [{ resource, needed, awaited: taken, used, most }] : []
+    const amounts = needs.flatMap(([resource, needed]): LackingAmount[] => {
+      const limit = limitOf(quota, resource)
+      if (limit === undefined) return []
+      const taken = ofOthers.reduce((sum, one) => sum + (one[resource] ?? 0n), 0n)
+      return limit.used + taken + needed > limit.most ? [{ resource, needed, awaited: taken, ...limit }] : []
     })
     if (amounts.length > 0) return { quota, amounts }
   }
@@ -140,15 +146,14 @@ export function hasRoomInstead(
     const isOfUnknownSize = claim.size === undefined && resource.endsWith('requests.storage')
     return !isOfUnknownClass && !isOfUnknownSize
   }
-  return quotas.every(({ hard, used }) =>
-    Object.entries(hard).every(([resource, max]) => {
+  return quotas.every((quota) =>
+    Object.keys(quota.hard).every((resource) => {
       if (!isKnown(resource)) return false
       const needed = needs[resource]
-      const most = parseQuantity(max)
-      if (needed === undefined || most === undefined) return true
+      const limit = limitOf(quota, resource)
+      if (needed === undefined || limit === undefined) return true
       const before = freed[resource] ?? 0n
-      const free = most - (parseQuantity(used[resource] ?? '') ?? 0n) + before
-      return mostOf(needed, isAsLarge ? before : 0n) * claims <= free
+      return mostOf(needed, isAsLarge ? before : 0n) * claims <= limit.most - limit.used + before
     }),
   )
 }

@@ -99,6 +99,16 @@ describe('what the metrics say', () => {
   let observer: SyncObserver
   let first: OperatorInProcess
   const doors = new Map<string, () => void>()
+  const gaugesAgree = () =>
+    untilSame(
+      () => gauges(first),
+      () => seen(world),
+    )
+  const countersAgree = () =>
+    untilSame(
+      () => counters([first]),
+      () => counted(observer),
+    )
 
   beforeAll(async () => {
     const policy = { concurrency: '3', retryLimit: '1', retryBackoffDuration: '1s' }
@@ -134,30 +144,18 @@ describe('what the metrics say', () => {
     observer.act()
     for (const name of [...GOOD.slice(0, 12), ...BROKEN, 'missing', ...GOOD.slice(12)]) await world.createImage(name)
     await atRest(3, 24)
-    await untilSame(
-      () => gauges(first),
-      () => seen(world),
-    )
+    await gaugesAgree()
 
     await world.deleteImage('good-23')
     await world.untilGone('good-23')
     await atRest(3, 23)
-    await untilSame(
-      () => gauges(first),
-      () => seen(world),
-    )
+    await gaugesAgree()
 
     observer.act()
     await world.setPolicy({ concurrency: '5', retryLimit: '1', retryBackoffDuration: '1s' })
     await atRest(5, 21)
-    await untilSame(
-      () => gauges(first),
-      () => seen(world),
-    )
-    await untilSame(
-      () => counters([first]),
-      () => counted(observer),
-    )
+    await gaugesAgree()
+    await countersAgree()
   })
 
   it('is what an outside observer counts: of successes, and of failures with retries', async () => {
@@ -167,14 +165,8 @@ describe('what the metrics say', () => {
     }
     for (const name of [...BROKEN, 'missing']) await world.untilPhase(name, 'Failed')
     await atRest(0, 0)
-    await untilSame(
-      () => gauges(first),
-      () => seen(world),
-    )
-    await untilSame(
-      () => counters([first]),
-      () => counted(observer),
-    )
+    await gaugesAgree()
+    await countersAgree()
     // Both are what was requested.
     expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
     expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])

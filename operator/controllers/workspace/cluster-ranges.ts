@@ -35,6 +35,9 @@ export class ClusterRanges extends LiveReadLoop {
   readonly #onChange: () => void
   readonly #known = new Map<ResourceType, readonly ClusterRange[]>()
   #state: 'unneeded' | 'asked' | 'tried' = 'unneeded'
+  /** All that are known, and those that are of no node: each reconcile asks for them. */
+  #all: readonly ClusterRange[] = []
+  #shared: readonly ClusterRange[] = []
 
   constructor(options: Options) {
     super(options, 'cluster-ranges', async (_key, signal) => {
@@ -47,7 +50,7 @@ export class ClusterRanges extends LiveReadLoop {
   /** Returns the ranges of Services and pods that are known, or undefined until they were looked for once. */
   look(): readonly ClusterRange[] | undefined {
     this.#ask()
-    return this.#state === 'tried' ? this.#all().filter(({ isNode }) => isNode === undefined) : undefined
+    return this.#state === 'tried' ? this.#shared : undefined
   }
 
   /**
@@ -57,7 +60,7 @@ export class ClusterRanges extends LiveReadLoop {
   lookWhole(): readonly ClusterRange[] | 'unknown' | undefined {
     this.#ask()
     if (this.#state !== 'tried') return undefined
-    return this.#isWhole() ? this.#all() : 'unknown'
+    return this.#isWhole() ? this.#all : 'unknown'
   }
 
   #ask(): void {
@@ -67,7 +70,7 @@ export class ClusterRanges extends LiveReadLoop {
   }
 
   async #read({ client, log }: Options, signal: AbortSignal): Promise<void> {
-    const before = { all: this.#all(), isWhole: this.#isWhole(), state: this.#state }
+    const before = { all: this.#all, isWhole: this.#isWhole(), state: this.#state }
     const failures: unknown[] = []
     for (const [type, project] of READS) {
       try {
@@ -80,13 +83,11 @@ export class ClusterRanges extends LiveReadLoop {
       }
     }
     this.#state = 'tried'
-    if (!isSame(before, { all: this.#all(), isWhole: this.#isWhole(), state: this.#state })) this.#onChange()
+    this.#all = [...this.#known.values()].flat()
+    this.#shared = this.#all.filter(({ isNode }) => isNode === undefined)
+    if (!isSame(before, { all: this.#all, isWhole: this.#isWhole(), state: this.#state })) this.#onChange()
     if (failures.length > 0) throw failures[0]
     this.readAfter(KEY, EVERY_MS)
-  }
-
-  #all(): readonly ClusterRange[] {
-    return [...this.#known.values()].flat()
   }
 
   #isWhole(): boolean {

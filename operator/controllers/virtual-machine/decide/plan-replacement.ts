@@ -58,6 +58,7 @@ const IS_CHANGING: ReadonlySet<string> = new Set(['Starting', 'Stopping', 'Termi
  * Each arrow is one write. What comes next is seen from the status and the objects alone. Nothing of the old disk is touched before the new one is complete, or
  * waits only for its first guest; exactly one of them is in KubeVirt's machine.
  * @param run plans the machine with the root disk that it has
+ * @param blocksAnew what would keep KubeVirt's machine from being made once more; undefined if nothing would
  */
 export function withReplacement(
   draft: MachineDraft,
@@ -328,16 +329,12 @@ function deletedFirst(
   // Its loss is then one that somebody wants, whatever crashes.
   if (replacement.givenUp !== uid) return { ...step, status: { replacement: { ...replacement, givenUp: uid } } }
   const { namespace = '' } = vm.metadata
-  const name = vmChildNames(vm.metadata.name).machine
-  const types =
-    machine === undefined ? [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE] : [VIRTUAL_MACHINE_INSTANCE]
-  const isOff = { absent: types.map((type) => ({ type, namespace, name })), whose: "anybody's" as const }
   const message = `${which} is deleted with all that the guest has written to it: annotation ${ANNOTATIONS.deleteDiskFirst} asks for that, and a ResourceQuota has no room for a second one`
   const event = { type: 'Warning', reason: 'DiskDeletedFirst', message } as const
   const lacking = lackingQuota(draft, image, next)
   const source = { kind: PERSISTENT_VOLUME_CLAIM.kind, namespace, name: claim.metadata.name }
   const asked = [unchanged(virtualMachine, vm), ...(lacking === undefined ? [] : [unchanged(RESOURCE_QUOTA, lacking)])]
-  const removals = removalOf(clone ?? claim, same, isOff, ...notInMachine(world), ...asked, {
+  const removals = removalOf(clone ?? claim, same, staysOff(world), ...notInMachine(world), ...asked, {
     uncloned: source,
     read: 'live',
   })
@@ -397,25 +394,27 @@ function whyNotSwapped({ machine }: MachineWorld): string | undefined {
 /** Stops the guest, and gives KubeVirt's machine the new disk when it is off. */
 function switchedOver(draft: MachineDraft, replacement: Replacement, next: ReadyDisk): Step {
   const { world } = draft
-  const { machine, vm } = world
+  const { machine } = world
   const remarks = [remarkOn(world, replacement)]
   const onlyIf = [unchanged(DATA_VOLUME, next.clone)]
   const wait = (text: string): Step => {
     const message = `the root disk is replaced by DataVolume ${next.name}: ${text}`
     return { summary: withAbsence(world, waiting('Replacing', message)), remarks }
   }
-  if (machine === undefined) {
-    const { namespace = '' } = vm.metadata
-    const name = vmChildNames(vm.metadata.name).machine
-    const absent = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE].map((type) => ({ type, namespace, name }))
-    return { ...swapped(draft, replacement, next), onlyIf: [...onlyIf, { absent, whose: "anybody's" }] }
-  }
+  if (machine === undefined) return { ...swapped(draft, replacement, next), onlyIf: [...onlyIf, staysOff(world)] }
   const on = switchedOff(world, machine, { wait, onlyIf })
   if (on !== undefined) return on
-  const { namespace = '', name } = machine.metadata
-  const isOff = { absent: [{ type: VIRTUAL_MACHINE_INSTANCE, namespace, name }], whose: "anybody's" as const }
-  const step = wait(`VirtualMachine ${name} of KubeVirt gets it`)
-  return { ...step, touch: [touched(machine, startingFrom(world, machine, next))], onlyIf: [...onlyIf, isOff] }
+  const step = wait(`VirtualMachine ${machine.metadata.name} of KubeVirt gets it`)
+  const touch = [touched(machine, startingFrom(world, machine, next))]
+  return { ...step, touch, onlyIf: [...onlyIf, staysOff(world)] }
+}
+
+/** The precondition of what must not happen once a guest is there, or a machine of KubeVirt where there was none. */
+function staysOff({ vm, machine }: MachineWorld): Precondition {
+  const { namespace = '' } = vm.metadata
+  const { machine: name } = vmChildNames(vm.metadata.name)
+  const types = [...(machine === undefined ? [KUBEVIRT_VIRTUAL_MACHINE] : []), VIRTUAL_MACHINE_INSTANCE]
+  return { absent: types.map((type) => ({ type, namespace, name })), whose: "anybody's" }
 }
 
 /** Stops the guest. Returns undefined once it is off. */
