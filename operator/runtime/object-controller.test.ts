@@ -20,6 +20,7 @@ async function start(refused?: string) {
   const gone: string[] = []
   const shown: (number | undefined)[] = []
   const loops: string[] = []
+  const steps: string[] = []
   let stopped = 0
   put(store, 'old', '1')
   const events = new EventRecorder({ ...basics, component: 'test', instance: 'me' })
@@ -51,7 +52,14 @@ async function start(refused?: string) {
     ],
     plan: ({ metadata }) => {
       seen.push(metadata.name)
+      steps.push(`${metadata.name} is planned`)
       return NOTHING
+    },
+    onBegin: ({ metadata: { name } }) => {
+      steps.push(`${name} begins`)
+      return () => {
+        steps.push(`${name} ends`)
+      }
     },
     throttle: () => ({ isStatusDue: false, requeue: undefined }),
     factsBetween: () => ({}),
@@ -69,7 +77,7 @@ async function start(refused?: string) {
     return seen.splice(0)
   }
   const gauges = () => basics.runtimeMetrics.render()
-  return { store, taken, end, gone, shown, loops, gauges, clock, stopped: () => stopped }
+  return { store, taken, end, gone, shown, loops, steps, gauges, clock, stopped: () => stopped }
 }
 
 function put(store: Store<KubeObject>, name: string, resourceVersion: string): KubeObject {
@@ -104,6 +112,16 @@ describe('an object is looked at', () => {
     put(store, 'old', '2')
     expect([await taken(), stopped()]).toEqual([[], 1])
   })
+})
+
+it('a plan begins before another object is planned', async () => {
+  const { store, taken, steps } = await start()
+  put(store, 'new', '2')
+  await taken()
+  const [first, second, ...rest] = steps
+  expect([first, second]).toEqual(['old is planned', 'old begins'])
+  expect(rest).toHaveLength(4)
+  expect(rest.indexOf('new begins')).toBe(rest.indexOf('new is planned') + 1)
 })
 
 it('gauges show the objects, and loops run, as long as it serves', async () => {

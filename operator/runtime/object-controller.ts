@@ -41,8 +41,11 @@ export interface ObjectKind<P extends KubeObject, L extends ObjectPlan, T> exten
   readonly reads?: LiveReads<P>
   /** @param sinceWriteMs since the last status write by this process; undefined if there was none */
   readonly throttle: (primary: P, plan: L, sinceWriteMs: number | undefined) => StatusThrottle
-  /** Called before a plan is executed. The returned function is called when that has ended, with or without an error. */
-  readonly onBegin?: (primary: P) => () => void
+  /**
+   * Called before a plan is executed, and before anything else is planned. The returned function is called when the plan was executed, with or
+   * without an error.
+   */
+  readonly onBegin?: (primary: P, plan: L) => (() => void) | undefined
   /** Set if the status reports what the API server refuses. A new refusal, or the end of one, requeues the object. */
   readonly refusals?: Refusals
   /** Called when a reconcile failed. It is retried in any case. */
@@ -157,9 +160,15 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
   }
 
   async #planned(primary: P, prepared: T, signal: AbortSignal): Promise<Requeue | undefined> {
-    const plan = await this.#plan(primary, prepared, signal)
+    let plan: L | undefined
+    try {
+      plan = this.#kind.plan(primary, prepared)
+    } catch (error) {
+      await this.#writer.reportBug(primary, error, signal)
+      throw error
+    }
     if (plan === undefined) return undefined
-    const end = this.#kind.onBegin?.(primary)
+    const end = this.#kind.onBegin?.(primary, plan)
     try {
       return await this.#carryOut(primary, plan, signal)
     } finally {
@@ -175,15 +184,6 @@ export class ObjectController<P extends KubeObject, L extends ObjectPlan, T> {
     const isNew = refusals?.note(uid, error, this.#services.clock.now()) === true
     if (childRefusals?.takeChange(uid) === true || isNew) this.queue.add(key)
     onError?.(primary, error)
-  }
-
-  async #plan(primary: P, prepared: T, signal: AbortSignal): Promise<L | undefined> {
-    try {
-      return this.#kind.plan(primary, prepared)
-    } catch (error) {
-      await this.#writer.reportBug(primary, error, signal)
-      throw error
-    }
   }
 
   async #carryOut(primary: P, plan: L, signal: AbortSignal): Promise<Requeue | undefined> {

@@ -48,6 +48,8 @@ export class WorkspaceSnapshotController extends ObjectController<
   constructor(options: Options) {
     const { caches, phases, clock, policy, onPolicyChange, serverNow } = options
     const refusals = new Refusals()
+    /** Uids of those whose first members are being written, or were sent without an answer. They hold a place of the limit. */
+    const beginning = new Set<string>()
     super(options, caches.reflectors, {
       type: WORKSPACE_SNAPSHOT,
       children: [
@@ -62,14 +64,23 @@ export class WorkspaceSnapshotController extends ObjectController<
       finalizer: FINALIZERS.workspaceSnapshot,
       store: caches.snapshots,
       listen: (queue) => [...listenForTriggers(caches, queue), onPolicyChange(() => queueWaiting(caches, queue))],
+      onGone: ({ metadata }) => beginning.delete(metadata.uid ?? ''),
       gauges: phases,
       quietReasons: quietReasons(WORKSPACE_SNAPSHOT_REASON_HELP),
       states: { reasons: WORKSPACE_SNAPSHOT_REASON_HELP, conditions: WORKSPACE_SNAPSHOT_CONDITION_RULES },
       plan: (snapshot) => {
         if (!isKnownEnough(snapshot, caches)) return undefined
         const refusal = refusals.of(snapshot.metadata.uid ?? '')
-        const world = observeWorkspaceSnapshot(snapshot, caches, policy(), { refusal, serverNow: serverNow() })
-        return planWorkspaceSnapshot(world, clock.now())
+        const seen = { refusal, serverNow: serverNow(), beginning }
+        return planWorkspaceSnapshot(observeWorkspaceSnapshot(snapshot, caches, policy(), seen), clock.now())
+      },
+      onBegin: ({ metadata, status }, plan) => {
+        const { uid = '' } = metadata
+        const begins = status.members === undefined && plan.status.members !== undefined
+        if (begins) beginning.add(uid)
+        // The cache has its members, or it cannot begin any more and its place is free.
+        else if (beginning.delete(uid)) queueWaiting(caches, this.queue)
+        return undefined
       },
       throttle: ({ status }, plan, sinceWriteMs) => snapshotThrottleOf(status, plan.status, sinceWriteMs),
       factsBetween: (_before, status) => ({ snapshots: (status as WorkspaceSnapshotView['status']).ready }),

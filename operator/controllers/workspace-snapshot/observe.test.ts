@@ -116,6 +116,42 @@ describe('a point in time', () => {
   })
 })
 
+describe('how many come before a point in time', () => {
+  const made = (name: string, creationTimestamp: string, status: WorkspaceSnapshotView['status'] = {}) => ({
+    ...POINT,
+    metadata: { ...POINT.metadata, name, uid: name, creationTimestamp },
+    status,
+  })
+  const TAKEN = { members: [] }
+  const one = made('m', '2026-01-31T11:00:00Z')
+  const aheadOf = (other: WorkspaceSnapshotView, beginning: readonly string[] = []) =>
+    observeWorkspaceSnapshot(
+      one,
+      cachesWith({ others: [other] }),
+      { workspaceSnapshotLimit: 3 },
+      { beginning: new Set(beginning) },
+    ).ahead
+
+  it.each<[what: string, other: WorkspaceSnapshotView, beginning: string[], ahead: number]>([
+    ['itself', one, [], 0],
+    ['an older one', made('z', '2026-01-31T10:59:59Z'), [], 1],
+    ['a younger one', made('a', '2026-01-31T11:00:01Z'), [], 0],
+    ['one of the same second with a name before its own', made('a', '2026-01-31T11:00:00Z'), [], 1],
+    ['one of the same second with a name after its own', made('z', '2026-01-31T11:00:00Z'), [], 0],
+    ['a younger one that is taken', made('z', '2026-01-31T11:00:01Z', TAKEN), [], 1],
+    ['a younger one whose members are being written', made('z', '2026-01-31T11:00:01Z'), ['z'], 1],
+    ['an older one, while its own members are being written', made('a', '2026-01-31T10:59:59Z'), ['m'], 0],
+    [
+      'an older one that is taken, while its own members are being written',
+      made('a', '2026-01-31T10:59:59Z', TAKEN),
+      ['m'],
+      1,
+    ],
+  ])('counts %s', (_what, other, beginning, ahead) => {
+    expect(aheadOf(other, beginning)).toBe(ahead)
+  })
+})
+
 describe('what a restore is decided from', () => {
   it.each<[string, Partial<LabWorkspace>, isLabOff: boolean]>([
     ['it is on', { spec: {} }, false],

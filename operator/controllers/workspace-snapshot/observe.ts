@@ -44,12 +44,20 @@ export function isKnownEnough(snapshot: WorkspaceSnapshotView, caches: Workspace
   return goesWithLab || caches.isCompleteFor(snapshot)
 }
 
+/** What the caches do not have. */
+interface Seen {
+  readonly refusal?: string | undefined
+  readonly serverNow?: number | undefined
+  /** Uids of those whose members are decided, and perhaps not in the cache yet. */
+  readonly beginning?: ReadonlySet<string>
+}
+
 /** Observes a WorkspaceSnapshot from caches alone, without a request to the API server. */
 export function observeWorkspaceSnapshot(
   snapshot: WorkspaceSnapshotView,
   caches: WorkspaceSnapshotCaches,
   { workspaceSnapshotLimit: limit }: Pick<Policy, 'workspaceSnapshotLimit'>,
-  { refusal, serverNow }: { readonly refusal?: string | undefined; readonly serverNow?: number | undefined } = {},
+  { refusal, serverNow, beginning = new Set() }: Seen = {},
 ): WorkspaceSnapshotWorld {
   const { namespace = '' } = snapshot.metadata
   const workspace = caches.workspaceOf(namespace)
@@ -68,7 +76,7 @@ export function observeWorkspaceSnapshot(
       ...(reflectors.isInstalled(VIRTUAL_MACHINE_SNAPSHOT) ? [] : (['Machine'] as const)),
       ...(reflectors.isInstalled(VOLUME_SNAPSHOT) ? [] : (['Volume'] as const)),
     ],
-    ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot)).length,
+    ahead: caches.snapshots.find(BY_NAMESPACE, namespace).filter((other) => isAhead(other, snapshot, beginning)).length,
     limit,
     restore: { ...restoreOfLab(snapshot, workspace, caches), serverNow },
     refusal,
@@ -293,10 +301,18 @@ function restoresOf(
   return Object.fromEntries(entries)
 }
 
-/** Reports whether another snapshot of the workspace is taken, or waits for longer. Those of one second are in the order of their names. */
-function isAhead(other: WorkspaceSnapshotView, one: WorkspaceSnapshotView): boolean {
+/**
+ * Reports whether another snapshot of the workspace is taken, or waits for longer. Those of one second are in the order of their names. One that has
+ * begun keeps its place whatever comes later: its write may be on its way.
+ */
+function isAhead(
+  other: WorkspaceSnapshotView,
+  one: WorkspaceSnapshotView,
+  beginning: ReadonlySet<string | undefined>,
+): boolean {
   if (other.metadata.uid === one.metadata.uid) return false
-  if (other.status.members !== undefined) return true
+  if (other.status.members !== undefined || beginning.has(other.metadata.uid)) return true
+  if (beginning.has(one.metadata.uid)) return false
   if (isTerminating(other) || !parsedWorkspaceSnapshotSpec(other).ok) return false
   return compareTexts(ageOf(other), ageOf(one)) < 0
 }
