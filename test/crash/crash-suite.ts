@@ -24,9 +24,6 @@ const END_OF_IMPORTER = 'delete pods'
 /** A Job is started at the version that was observed, to which its controller may just be adding that it is suspended. */
 const START_OF_JOB = 'patch jobs: 409'
 
-/** Odd, so that flows begin with a crash before a write and with one after it in turn. */
-const FIRST_CRASHES_APART = 7
-
 /** The step of a long run: every n-th crash, or `all`. */
 const PLANS = process.env['CRASH_PLANS']
 
@@ -38,7 +35,7 @@ interface Played {
 /**
  * Kills the operator at its own writes: before the API server receives the write, or after it is executed but before the operator knows. The next
  * operator starts at once. The final state must be the same as without the crash.
- * @param usualStep every how many-th crash of a flow is tried; an odd number, so that those before and those after a write alternate
+ * @param usualStep every how many-th crash of all flows is tried; an odd number, so that those before and those after a write alternate
  */
 export function crashSuite(flows: readonly Flow[], usualStep: number): void {
   const step = PLANS === 'all' ? 1 : Number(PLANS ?? usualStep)
@@ -82,7 +79,8 @@ export function crashSuite(flows: readonly Flow[], usualStep: number): void {
   }
 
   // Plays see only their own namespaces, so those of all flows run beside each other: each of them waits for most of its time.
-  describe.concurrent.each(flows.map((flow, at) => [flow.name, flow, at] as const))('%s', (_name, flow, number) => {
+  const tried = Map.groupBy(everyNth(flows.flatMap(crashesIn), step), ({ flow }) => flow)
+  describe.concurrent.each(flows.map((flow) => [flow.name, flow] as const))('%s', (_name, flow) => {
     it('takes the writes that it should when nothing happens', async () => {
       const { writes } = await referenceOf(flow)
       const { done, repeated, log } = writes
@@ -90,7 +88,7 @@ export function crashSuite(flows: readonly Flow[], usualStep: number): void {
       expect(compared(done, flow), log).toEqual(compared(tally(flow.writes.map(kindOf)), flow))
     })
 
-    it.each(everyNth(crashesIn(flow), step, number))('$when write $nth of: $write', async (crash) => {
+    it.each(tried.get(flow) ?? [])('$crash.when write $crash.nth of: $crash.write', async ({ crash }) => {
       const [reference, { outcome, writes }] = await Promise.all([referenceOf(flow), perform(flow, crash)])
       expect(outcome).toEqual(reference.outcome)
       expectWrites(writes, reference.writes, crash, flow)
@@ -151,16 +149,14 @@ function compared(done: Readonly<Record<string, number>>, { reporting }: Flow): 
   return Object.fromEntries(Object.entries(done).filter(([write]) => isCompared(write)))
 }
 
-/** Begins elsewhere in each flow: what the first write of a flow needs is much the same everywhere. */
-function everyNth(crashes: readonly Crash[], step: number, number: number): Crash[] {
-  const first = (number * FIRST_CRASHES_APART) % Math.min(step, crashes.length)
-  return crashes.filter((_, at) => at % step === first)
+function everyNth<T>(list: readonly T[], step: number): T[] {
+  return list.filter((_, at) => at % step === Math.floor(step / 2))
 }
 
 /** A crash before and after every write of a flow. */
-function crashesIn({ writes }: Flow): Crash[] {
-  return writes.flatMap((write, at) => {
-    const nth = writes.slice(0, at + 1).filter((one) => one === write).length
-    return (['before', 'after'] as const).map((when) => ({ write, nth, when }))
+function crashesIn(flow: Flow): { flow: Flow; crash: Crash }[] {
+  return flow.writes.flatMap((write, at) => {
+    const nth = flow.writes.slice(0, at + 1).filter((one) => one === write).length
+    return (['before', 'after'] as const).map((when) => ({ flow, crash: { write, nth, when } }))
   })
 }

@@ -12,6 +12,7 @@ export const ADOPTION_MUTANTS: readonly Mutant[] = [
       return judged.refusal?.reason === 'AdoptionOwned' ? { ...judged, refusal: undefined } : judged
     }),
     kind: 'adoptions',
+    seed: 3,
   },
   {
     name: 'what is to be adopted is downloaded all the same',

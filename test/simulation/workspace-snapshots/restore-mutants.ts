@@ -114,7 +114,6 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: decidedAs((plan) => ({ ...plan, remove: [] })),
     kind: 'workspacesPointsRestoredCalm',
-    seed: 3,
   },
   {
     name: 'the request to KubeVirt is deleted before its restore has ended',
@@ -136,13 +135,11 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
       return { ...unfilledIn(...args), waiting: [] }
     }),
     kind: 'workspacesPointsLateCalm',
-    seed: 9,
   },
   {
     name: 'a point in time goes while its data is nowhere else',
     invariant: 5,
     seam: seam(WORKSPACE_SNAPSHOTS.unfilled, 'mayWait', () => () => false),
     kind: 'workspacesPointsLateCalm',
-    seed: 9,
   },
 ]

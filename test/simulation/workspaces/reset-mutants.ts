@@ -61,7 +61,7 @@ export const RESET_MUTANTS: readonly Mutant[] = [
       return isToBeDeletedFirst({ ...draft, world: { ...draft.world, vm: said } }, image, next)
     }),
     kind: 'workspacesResetFull',
-    seed: 4,
+    seed: 12,
   },
   {
     name: 'a request for a new root disk counts twice',

@@ -106,6 +106,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return { ...made, spec: { ...made.spec, egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: [] } }] }] } }
     }),
     kind: 'workspaces',
+    seed: 3,
   },
   {
     name: 'a machine looks for its image in its own namespace',
@@ -115,6 +116,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return renderWorkspaceMachine({ ...props, imageNamespace: props.workspace.name })
     }),
     kind: 'workspacesCalm',
+    seed: 4,
   },
   {
     name: 'a new address of a member does not reach the file with the names of the others',
@@ -130,6 +132,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       }
     }),
     kind: 'workspaces',
+    seed: 40,
   },
   {
     name: 'machines do not wait for their images',
@@ -151,7 +154,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
     invariant: 7,
     seam: alwaysReady('VirtualMachine'),
     kind: 'workspacesHanging',
-    seed: 9,
+    seed: 13,
   },
   {
     name: 'a workspace is Ready though its containers are not',
@@ -330,7 +333,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       return renderWorkspaceMachine({ ...props, spec: { ...props.spec, powerState: 'Running' } })
     }),
     kind: 'workspacesSwitchedCalm',
-    seed: 4,
+    seed: 8,
   },
   {
     name: 'container clusters stay on when their lab is switched off, and it says that they are off',
@@ -350,7 +353,6 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       }),
     ),
     kind: 'workspacesSwitchedCalm',
-    seed: 4,
   },
   {
     name: 'a lab ends when it says, however late the warning was',
