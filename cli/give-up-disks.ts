@@ -1,19 +1,24 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { deletionWord, virtualMachine } from '@open-terrain/constructs/operator'
+import { deletionWord } from '@open-terrain/constructs/operator'
 import type { KubeClient } from '../operator/kube/kube-client.ts'
-import { confirm } from './confirm.ts'
+import {
+  annotateMachines,
+  type ChangeOptions,
+  type Connected,
+  changeLabs,
+  type LabChange,
+  namedMachines,
+  refusedOutcome,
+  workOf,
+} from './change-labs.ts'
 import type { ExitCode } from './exit-codes.ts'
-import { type Lab, labsOf, patchObject } from './labs.ts'
-import { isReplacing, type Machine, machinesOf, namespaceOfLab, waitsForRoom } from './machines.ts'
-import { eachOf, type LabOutcome, type LabWork, outcomeOnceEnded, tellOutcomes } from './outcomes.ts'
-import type { RenewOptions, RenewVerb } from './renew-labs.ts'
-import type { Surroundings } from './surroundings.ts'
-import { shown } from './table.ts'
+import { isReplacing, type Machine, machinesOf, waitsForRoom } from './machines.ts'
+import { type LabOutcome, outcomeOnceEnded } from './outcomes.ts'
+import type { RenewVerb } from './renew-labs.ts'
 
-/** The machines of a lab that wait for room for a second root disk. */
-interface GivenUp {
-  readonly lab: Lab
-  readonly machines: readonly Machine[]
+/** The machines of a lab that wait for room for a second root disk, as they were seen. */
+interface GivenUp extends LabChange {
+  readonly seen: readonly Machine[]
 }
 
 const ASKED = { rebuild: 'Rebuild', reset: 'Reset' } as const satisfies Readonly<Record<RenewVerb, string>>
@@ -22,54 +27,27 @@ const ASKED = { rebuild: 'Rebuild', reset: 'Reset' } as const satisfies Readonly
  * Has the operator delete the root disks of machines that were asked for new ones, and have no room for two. It makes no new request. Says before what is lost,
  * and asks. Throws CommandError and ApiError.
  */
-export async function giveUpDisks(
-  {
-    client,
-    clock,
-    print,
-    tell,
-    ask,
-  }: Pick<Surroundings, 'ask' | 'clock' | 'print' | 'tell'> & {
-    readonly client: KubeClient
-  },
-  verb: RenewVerb,
-  { vms, isDryRun, isConfirmed, waitMs, output, ...choice }: RenewOptions,
-): Promise<ExitCode> {
-  const all = await eachOf(await labsOf(client, choice), async (lab): Promise<GivenUp> => {
-    const isMeant = ({ metadata: { name }, status }: Machine) =>
-      (vms.length === 0 || vms.includes(name)) && status?.replacement?.asked === ASKED[verb]
-    const machines = (await machinesOf(client, lab)).filter((one) => isMeant(one) && waitsForRoom(one))
-    return { lab, machines }
-  })
-  if (isDryRun) return await tellOutcomes(all, output, print, async (one) => planned(one))
-  const needed = all.filter(({ machines }) => machines.length > 0)
-  if (needed.length > 0 && !isConfirmed) {
-    tell(needed.map((one) => `${one.lab.metadata.name}: ${shown(lossOf(one))}\n`).join(''))
-    await confirm({ ask }, questionOf(needed))
-  }
-  const endsAt = clock.monotonic() + (waitMs ?? 0)
-  return await tellOutcomes(all, output, print, async (one) => {
-    if (one.machines.length === 0) return planned(one)
-    const written = await given(client, one)
-    if (waitMs === undefined || written.result === 'refused') return written
-    return await outcomeOnceEnded(clock, one.lab.metadata.name, endsAt, async () => await standOf(client, one))
+export async function giveUpDisks(connected: Connected, verb: RenewVerb, options: ChangeOptions): Promise<ExitCode> {
+  const { client, clock } = connected
+  return await changeLabs<GivenUp>(connected, options, {
+    find: async (lab) => {
+      const machines = await namedMachines(client, lab, options.vms)
+      const seen = machines.filter((one) => one.status?.replacement?.asked === ASKED[verb] && waitsForRoom(one))
+      const work = seen.map(({ metadata }) => ({ name: metadata.name, disks: ['root'] }))
+      return { lab, seen, machines: work, components: [] }
+    },
+    nothing: 'has no machine that waits for room for a second root disk',
+    lossOf: (one) =>
+      `what is on the root disks is lost at once, before the new ones are there, and is not kept for resetGrace: ${namesOf(one)}`,
+    questionOf,
+    write: (one) => give(client, one),
+    wait: (one, endsAt) =>
+      outcomeOnceEnded(clock, one.lab.metadata.name, endsAt, async () => await standOf(client, one)),
   })
 }
 
-function planned(one: GivenUp): LabOutcome {
-  const { name } = one.lab.metadata
-  if (one.machines.length === 0)
-    return { name, result: 'unchanged', text: 'has no machine that waits for room for a second root disk' }
-  return { name, result: 'planned', text: `would be changed: ${lossOf(one)}`, work: workOf(one) }
-}
-
-function lossOf({ machines }: GivenUp): string {
-  const names = machines.map(({ metadata }) => metadata.name).join(', ')
-  return `what is on the root disks is lost at once, before the new ones are there, and is not kept for resetGrace: ${names}`
-}
-
-function workOf({ machines }: GivenUp): LabWork {
-  return { machines: machines.map(({ metadata }) => ({ name: metadata.name, disks: ['root'] })), components: [] }
+function namesOf({ machines }: GivenUp): string {
+  return machines.map(({ name }) => name).join(', ')
 }
 
 function questionOf(all: readonly GivenUp[]): string {
@@ -78,32 +56,29 @@ function questionOf(all: readonly GivenUp[]): string {
 }
 
 /** A word is of the disk and the request that were seen: it does nothing to a machine that goes on meanwhile. */
-async function given(client: KubeClient, one: GivenUp): Promise<LabOutcome> {
-  const { lab, machines } = one
-  const namespace = namespaceOfLab(lab)
-  const refusals = await eachOf(machines, async (machine) => {
-    const { name } = machine.metadata
-    const patch = { metadata: { annotations: { [ANNOTATIONS.deleteDiskFirst]: deletionWord(machine) } } }
-    const refusal = await patchObject(client, virtualMachine, { namespace, name }, patch)
-    return refusal === undefined ? [] : [`${name}: ${refusal}`]
-  })
-  const { name } = lab.metadata
-  const message = refusals.flat().join('; ')
-  if (message !== '') return { name, result: 'refused', text: `was not changed: ${message}`, message }
-  const names = machines.map(({ metadata }) => metadata.name).join(', ')
-  return { name, result: 'changed', text: `is asked to delete the root disks first: ${names}`, work: workOf(one) }
+async function give(client: KubeClient, one: GivenUp): Promise<LabOutcome> {
+  const { name } = one.lab.metadata
+  const words = one.seen.map((machine) => [machine.metadata.name, deletionWord(machine) ?? ''] as const)
+  const refusals = await annotateMachines(client, one.lab, ANNOTATIONS.deleteDiskFirst, new Map(words))
+  if (refusals.length > 0) return refusedOutcome(name, refusals)
+  return {
+    name,
+    result: 'changed',
+    text: `is asked to delete the root disks first: ${namesOf(one)}`,
+    work: workOf(one),
+  }
 }
 
 async function standOf(client: KubeClient, one: GivenUp): Promise<Omit<LabOutcome, 'name'> | string> {
   const present = await machinesOf(client, one.lab)
-  const left = one.machines.flatMap(({ metadata: { name } }) => {
-    const machine = present.find(({ metadata }) => metadata.name === name)
-    if (machine === undefined) return [`${name}: it was deleted`]
-    const { phase, reason, message, replacement } = machine.status ?? {}
-    const isDone = phase === 'Ready' && replacement === undefined && !isReplacing(machine)
+  const named = one.machines.map(({ name }) => [name, present.find(({ metadata }) => metadata.name === name)] as const)
+  const gone = named.flatMap(([name, machine]) => (machine === undefined ? [`${name} was deleted`] : []))
+  if (gone.length > 0) return { result: 'failed', text: `has failed: ${gone.join('; ')}`, message: gone.join('; ') }
+  const left = named.flatMap(([name, machine]) => {
+    const { phase = 'not seen by the operator', reason = '', message = '', replacement } = machine?.status ?? {}
+    const isDone = phase === 'Ready' && replacement === undefined && machine !== undefined && !isReplacing(machine)
     return isDone ? [] : [`${name}: ${phase}, ${reason}: ${message}`]
   })
   if (left.length > 0) return left.join('; ')
-  const names = one.machines.map(({ metadata }) => metadata.name).join(', ')
-  return { result: 'done', text: `is Ready again: ${names}`, work: workOf(one) }
+  return { result: 'done', text: `is Ready again: ${namesOf(one)}`, work: workOf(one) }
 }

@@ -406,6 +406,7 @@ describe('ot rebuild and ot reset', () => {
     })
     putMachine('lab-1', 'web', { ...asked, ...blocked(`no room: kubectl annotate x ${WORD}=${word}`) })
     putMachine('lab-1', 'db', { ...asked, ...blocked('the image is Failed') })
+    expect(await ot('reset', 'lab-1', '--vm', 'wbe', '--delete-disk-first')).toBe(EXIT_CODES.notFound)
     expect(await ot('reset', 'lab-1', '--delete-disk-first')).toBe(EXIT_CODES.declined)
     expect(await ot('rebuild', 'lab-1', '--delete-disk-first')).toBe(EXIT_CODES.done)
     expect(printed).toBe('workspace.pelotech.ot/lab-1 has no machine that waits for room for a second root disk\n')
@@ -424,6 +425,13 @@ describe('ot rebuild and ot reset', () => {
     putMachine('lab-1', 'web', ROOT)
     await client.clock.advance(4_000)
     expect(await waited).toBe(EXIT_CODES.done)
+    putMachine('lab-1', 'web', { ...asked, ...blocked(`no room: kubectl annotate x ${WORD}=${word}`) })
+    const inVain = ot('reset', 'lab-1', '--delete-disk-first', '--yes', '--wait')
+    await client.clock.advance(1)
+    client.drop('VirtualMachine', 'lab-1/web')
+    await client.clock.advance(4_000)
+    expect(await inVain).toBe(EXIT_CODES.failed)
+    expect(printed).toContain('workspace.pelotech.ot/lab-1 has failed: web was deleted\n')
   })
 
   it('a rebuild of a machine that needs no new disk is none', async () => {
