@@ -17,54 +17,56 @@ import {
 describe('two replicas', () => {
   const cluster = useOwnCluster()
 
-  it.each([
-    ['told to end', async ({ process }: Replica) => expect(await process.terminate()).toBe(0)],
-    // It gives its Lease to nobody: the other one waits until that is over.
-    ['killed', async ({ process }: Replica) => process.kill()],
-  ])('hand over when the leader is %s, and no download notices', async (_how, end) => {
+  it('hand over when the leader is told to end, and when it is killed, and no download notices', async () => {
     await using pair = await Pair.start(cluster())
-    const { world, one, release } = pair
+    const { world, one, two, release } = pair
     for (const name of NAMES) await world.createImage(name)
     await world.untilDownloading('image-1')
-    await end(one)
+    expect(await one.process.terminate()).toBe(0)
     await untilLeader(world, 'two')
+    await using _three = await Replica.start(world, 'three')
+    // It gives its Lease to nobody: the other one waits until that is over.
+    await two.process.kill()
+    await untilLeader(world, 'three')
     release()
     await finish(world)
   })
 
-  it('stay within the limit when the leader freezes between its claim and the answer, and its slot goes to another', async () => {
+  it('stay within the limit when the leader freezes, between its claim and the answer or with the request for a DataVolume on its way', async () => {
     await using pair = await Pair.start(cluster())
-    const { world, one, release } = pair
-    const later = Promise.withResolvers<void>()
-    await freezeAt(world, one, 'update configmaps', { type: 'withhold', until: () => later.promise })
+    const { world, one, two, release } = pair
+    const answer = Promise.withResolvers<void>()
+    await freezeAt(world, one, {
+      image: 'image-0',
+      write: 'update configmaps',
+      fault: { type: 'withhold', until: () => answer.promise },
+    })
     await untilLeader(world, 'two')
     await world.patchImage('image-0', { spec: { suspend: true } })
-    for (const name of NAMES.slice(1)) await world.createImage(name)
+    for (const name of NAMES.slice(1, 4)) await world.createImage(name)
     await world.until('the slot went on', () => !world.holds('image-0') && world.ledger?.holders.length === LIMIT)
-    later.resolve()
+    answer.resolve()
     one.process.thaw()
     await untilLeft(world, one)
     release()
     await world.patchImage('image-0', { spec: { suspend: false } })
-    await finish(world)
+    for (const name of NAMES.slice(0, 4)) await world.untilSynced(name)
     expect(one.proxy.countOf('create', 'datavolumes')).toBe(0)
-  })
 
-  it('stay within the limit when the leader freezes with the request for a DataVolume on its way', async () => {
-    await using pair = await Pair.start(cluster())
-    const { world, one, release } = pair
-    const later = Promise.withResolvers<void>()
-    await freezeAt(world, one, 'create datavolumes', {
-      type: 'hold',
-      until: () => later.promise.then(() => 'forward' as const),
+    const releaseAgain = world.gate.hold('https://images.example.com/')
+    const request = Promise.withResolvers<void>()
+    await freezeAt(world, two, {
+      image: 'image-4',
+      write: 'create datavolumes',
+      fault: { type: 'hold', until: () => request.promise.then(() => 'forward' as const) },
     })
-    for (const name of NAMES.slice(1)) await world.createImage(name)
-    await untilLeader(world, 'two')
+    for (const name of NAMES.slice(5)) await world.createImage(name)
+    await untilLeader(world, 'one')
     // The request was in flight for a few seconds. The slots are safe from requests that take up to ten.
-    later.resolve()
-    one.process.thaw()
-    await untilLeft(world, one)
-    release()
+    request.resolve()
+    two.process.thaw()
+    await untilLeft(world, two)
+    releaseAgain()
     await finish(world)
   })
 
