@@ -40,7 +40,7 @@ export function startWorld(cluster: Cluster): Promise<World> {
   return World.start(cluster, { policy: { concurrency: String(LIMIT) }, idle: true })
 }
 
-/** Two replicas, of which `one` leads at first, in a world where downloads are held until `release`. */
+/** Two replicas, of which `one` leads, in a world where downloads are held until `release`. */
 export class Pair implements AsyncDisposable {
   readonly world: World
   readonly one: Replica
@@ -71,12 +71,8 @@ export class Pair implements AsyncDisposable {
   }
 }
 
-/** Creates the image, freezes the leader at its next `write`, and applies `fault` to that write. */
-export async function freezeAt(
-  world: World,
-  { proxy, process }: Replica,
-  { image, write, fault }: { readonly image: string; readonly write: string; readonly fault: Fault },
-): Promise<void> {
+/** Creates an image, freezes the leader at its first `write`, and applies `fault` to that write. */
+export async function freezeAt(world: World, { proxy, process }: Replica, write: string, fault: Fault): Promise<void> {
   const struck = Promise.withResolvers<void>()
   proxy.rule = ({ verb, resource }) => {
     if (`${verb} ${resource}` !== write) return undefined
@@ -85,7 +81,7 @@ export async function freezeAt(
     struck.resolve()
     return fault
   }
-  await world.createImage(image)
+  await world.createImage('image-0')
   await struck.promise
 }
 

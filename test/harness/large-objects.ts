@@ -25,10 +25,10 @@ const LARGE: readonly Large[] = [
 /** For the report of a benchmark: how many there are of each kind. */
 export const LARGE_OBJECTS = LARGE.map(({ count, type }) => `${count} ${type.kind}s`).join(', ')
 
-/** Creates what a tenant can store in a namespace of their own, and as Workspaces, or that share of it. The namespace exists. */
-export async function storeLargeObjects(client: KubeClient, namespace: string, share = 1): Promise<void> {
+/** Creates what a tenant can store in a namespace of their own, and as Workspaces. The namespace exists. */
+export async function storeLargeObjects(client: KubeClient, namespace: string): Promise<void> {
   for (const { type, count, object } of LARGE)
-    await inParallel(count * share, async (at) => {
+    await inParallel(count, async (at) => {
       const { metadata = {}, ...rest } = object(at) as { readonly metadata?: object }
       const where = { name: `${namespace}-${at}`, ...(type !== WORKSPACE && { namespace }) }
       const made = { apiVersion: apiVersionOf(type), kind: type.kind, metadata: { ...where, ...metadata }, ...rest }
@@ -37,8 +37,8 @@ export async function storeLargeObjects(client: KubeClient, namespace: string, s
 }
 
 /** Deletes the Workspaces, which are in no namespace. */
-export async function deleteLargeWorkspaces(client: KubeClient, namespace: string, share = 1): Promise<void> {
-  await inParallel((LARGE[0]?.count ?? 0) * share, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
+export async function deleteLargeWorkspaces(client: KubeClient, namespace: string): Promise<void> {
+  await inParallel(LARGE[0]?.count ?? 0, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
 }
 
 /** Every tenth one says as much as it can in many words, the others in one. */

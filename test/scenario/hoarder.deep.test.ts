@@ -1,4 +1,5 @@
 import { heapFlag } from '@open-terrain/constructs/infra'
+import { MEMORY_LIMIT } from '@open-terrain/constructs/platform'
 import { expect, it } from 'vitest'
 import { CONTROLLERS } from '../../sandbox/control-plane/control-plane.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
@@ -10,15 +11,11 @@ import { World } from '../harness/world.ts'
 const IDLE: readonly string[] = ['deployment-controller', 'replicaset-controller']
 const cluster = useOwnCluster({ controllers: CONTROLLERS.filter((name) => !IDLE.includes(name)) })
 
-/** The tenant stores half of what is more than the heap of an operator with the default limit, so the operator has little more than half of that limit. */
-const SHARE = 0.5
-const MEMORY_LIMIT = '200Mi'
-
 it('a tenant who stores more than the operator has memory ends no process, takes it no Lease, and costs no write twice', async () => {
   await using world = await World.start(cluster(), { idle: true })
   const tenant = `${world.namespace}-tenant`
   await world.createNamespace(tenant)
-  await storeLargeObjects(world.client, tenant, SHARE)
+  await storeLargeObjects(world.client, tenant)
   /** Resolves with the versions of the tenant's objects when the operator has told of each, and changes none any more. */
   const rest = async () => {
     for (;;) {
@@ -43,7 +40,7 @@ it('a tenant who stores more than the operator has memory ends no process, takes
   await world.syncImage('next')
   await world.untilQuiet()
   expect(toldOf(world)).toBe(told)
-  await deleteLargeWorkspaces(world.client, tenant, SHARE)
+  await deleteLargeWorkspaces(world.client, tenant)
   await world.finish()
 })
 
