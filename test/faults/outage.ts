@@ -3,18 +3,18 @@ import { assertOneDownload, type FaultStage } from './fault-stage.ts'
 
 export type Server = 'API server' | 'etcd'
 
-const IMAGES = 20
+const IMAGES = 10
 /** Index of the image that downloads while the server is killed. */
 const HELD = 4
 
 /**
- * Kills a server during twenty syncs, one of which ends while the server is down, and restarts it. Throws if a sync
+ * Kills a server during ten syncs, one of which ends while the server is down, and restarts it. Throws if a sync
  * failed or was downloaded twice. Returns the milliseconds from when the server was ready to the next DataVolume.
  */
 export async function surviveOutage({ world }: FaultStage, server: Server, round: number): Promise<number> {
   const { controlPlane } = world.cluster
-  const names = Array.from({ length: IMAGES }, (_, at) => `image-${round}-${at}`)
-  const held = `image-${round}-${HELD}`
+  const names = Array.from({ length: IMAGES }, (_, at) => `${nameOf(server)}-${round}-${at}`)
+  const held = `${nameOf(server)}-${round}-${HELD}`
   const release = world.gate.hold(world.urlOf(held))
   for (const name of names) await world.createImage(name)
   await world.untilDownloading(held)
@@ -34,4 +34,9 @@ export async function surviveOutage({ world }: FaultStage, server: Server, round
   const waited = performance.now() - backAt
   for (const name of names) assertOneDownload(world, await world.untilSynced(name))
   return waited
+}
+
+/** In the name of an image. */
+function nameOf(server: Server): string {
+  return server.toLowerCase().replace(' ', '-')
 }

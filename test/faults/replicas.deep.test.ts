@@ -17,17 +17,17 @@ import {
 describe('two replicas', () => {
   const cluster = useOwnCluster()
 
-  it.each([
-    ['told to end', async ({ process }: Replica) => expect(await process.terminate()).toBe(0)],
-    // It gives its Lease to nobody: the other one waits until that is over.
-    ['killed', async ({ process }: Replica) => process.kill()],
-  ])('hand over when the leader is %s, and no download notices', async (_how, end) => {
+  it('hand over when the leader is told to end, and when it is killed, and no download notices', async () => {
     await using pair = await Pair.start(cluster())
-    const { world, one, release } = pair
+    const { world, one, two, release } = pair
     for (const name of NAMES) await world.createImage(name)
     await world.untilDownloading('image-1')
-    await end(one)
+    expect(await one.process.terminate()).toBe(0)
     await untilLeader(world, 'two')
+    await using _three = await Replica.start(world, 'three')
+    // It gives its Lease to nobody: the other one waits until that is over.
+    await two.process.kill()
+    await untilLeader(world, 'three')
     release()
     await finish(world)
   })

@@ -4,7 +4,7 @@ import { useOwnCluster } from '../harness/cluster.ts'
 import { FaultProxy } from '../harness/fault-proxy.ts'
 import { World } from '../harness/world.ts'
 
-const GOOD = Array.from({ length: 8 }, (_, at) => `good-${at}`)
+const GOOD = Array.from({ length: 4 }, (_, at) => `good-${at}`)
 const POLICY = { concurrency: '3', retryLimit: '1', retryBackoffDuration: '1s' }
 
 const cluster = useOwnCluster()
@@ -24,7 +24,7 @@ it('the operator counts its requests as a proxy does that sees them pass', async
   await world.finish()
   // Requests in flight are counted on one side only, and the Lease is renewed all the time.
   await expect.poll(async () => differences(await told(operator), seen(proxy))).toEqual({})
-  // The counts are those of eight successes and two failed attempts.
+  // The counts are those of four successes and two failed attempts.
   expect(proxy.countOf('create', 'datavolumes')).toBe(GOOD.length + 2)
   expect(proxy.countOf('create', 'volumesnapshots')).toBe(GOOD.length)
 })

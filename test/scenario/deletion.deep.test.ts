@@ -1,13 +1,7 @@
 import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
-import {
-  DATA_SOURCE,
-  DATA_VOLUME,
-  NAMESPACE,
-  PERSISTENT_VOLUME_CLAIM,
-  VOLUME_SNAPSHOT,
-} from '../../operator/kube/resource-types.ts'
+import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
 import { IMAGE } from '../harness/kinds.ts'
@@ -15,20 +9,6 @@ import { World } from '../harness/world.ts'
 
 describe('the deletion of an image', () => {
   const cluster = useCluster()
-
-  it('while queued takes it out of the queue', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const release = world.gate.hold(world.urlOf('running'))
-    for (const name of ['running', 'doomed', 'next']) await world.createImage(name)
-    await world.untilDownloading('running')
-    await world.untilReason('next', 'Queued')
-    await world.deleteImage('doomed')
-    await world.untilGone('doomed')
-    release()
-    await world.untilSynced('next')
-    expect(world.downloads('doomed')).toBe(0)
-    await world.finish()
-  })
 
   it('while syncing frees the slot only when the importer is gone', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
@@ -51,107 +31,36 @@ describe('the deletion of an image', () => {
     await world.finish()
   })
 
-  it('while in backoff, or after success, removes all children', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
-    world.imageServer.set({ path: `/${world.namespace}/failing.qcow2`, fault: { status: 500 } })
-    await world.createImage('failing')
-    await world.syncImage('done')
-    await world.untilReason('failing', 'RetryBackoff')
-    for (const name of ['failing', 'done']) await world.deleteImage(name)
-    for (const name of ['failing', 'done']) await world.untilGone(name)
-    await world.finish()
-  })
-
-  it('and a new one of the same name are two different images', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    await heldDownload(world, 'again')
-    const before = world.getImage('again')?.metadata.uid
-    await world.deleteImage('again')
-    await world.untilGone('again')
-    world.gate.releaseAll()
-    const after = await world.syncImage('again')
-    expect(after.metadata.uid).not.toBe(before)
-    await world.finish()
-  })
-
-  it('while no operator runs is done by the next one', async () => {
+  it('with --cascade=orphan leaves what was made for it, without an owner, and keeps the slot until its download is over', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     await world.syncImage('done')
-    await heldDownload(world, 'running')
-    await world.operator?.stop()
-    for (const name of ['running', 'done']) await world.deleteImage(name)
-    world.startOperator()
-    for (const name of ['running', 'done']) await world.untilGone(name)
-    await world.syncImage('next')
-    await world.finish()
-  })
-
-  it('with --cascade=orphan leaves what was made for it, without an owner', async () => {
-    await using world = await World.start(cluster())
-    await world.syncImage('done')
-    const children = await world.until('three children', () => {
+    const made = await world.until('three children', () => {
       const all = childrenOf(world, 'done')
-      return all.length === 3 && all
+      return all.length === 3 && all.map(uidOf)
     })
-    const made = children.map(({ metadata }) => metadata.uid)
-    await world.client.delete(IMAGE, keyOf(world, 'done'), { propagationPolicy: 'Orphan' })
-    await world.untilGone('done')
-    const left = await world.until('no owner is left', () => {
-      const all = childrenOf(world, 'done')
-      return all.every(({ metadata }) => metadata.ownerReferences === undefined) && all
-    })
-    expect(left.map(({ metadata }) => metadata.uid)).toEqual(made)
-    for (const { metadata } of left) expect(metadata.deletionTimestamp).toBeUndefined()
-    await remove(world, left)
-    await world.finish()
-  })
-
-  it('with --cascade=orphan, before an operator could stop its download, keeps the slot until that is over', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const release = await heldDownload(world, 'doomed')
     await world.queueImage('next')
+    // The garbage collector is sooner than an operator that could stop the download.
     await world.operator?.stop()
     const [download] = world.childrenOf('doomed')
-    await world.client.delete(IMAGE, keyOf(world, 'doomed'), { propagationPolicy: 'Orphan' })
-    await world.until('it has no owner any more', () => world.childrenOf('doomed').length === 0)
+    for (const name of ['done', 'doomed']) {
+      await world.client.delete(IMAGE, { namespace: world.namespace, name }, { propagationPolicy: 'Orphan' })
+      await world.until('no owner is left', () =>
+        childrenOf(world, name).every(({ metadata }) => metadata.ownerReferences === undefined),
+      )
+    }
     world.startOperator()
     const { status } = await world.untilReason('doomed', 'Deleting')
     expect(status?.message).toContain(`DataVolume ${download?.metadata.name}, which has lost its owner`)
     release()
     await world.untilSynced('next')
-    await world.untilGone('doomed')
-    const left = childrenOf(world, 'doomed')
-    expect(left.map(({ metadata }) => metadata.uid)).toEqual([download?.metadata.uid])
+    for (const name of ['done', 'doomed']) await world.untilGone(name)
     expect(world.downloads('doomed')).toBe(1)
+    expect(childrenOf(world, 'done').map(uidOf)).toEqual(made)
+    expect(childrenOf(world, 'doomed').map(uidOf)).toEqual([download?.metadata.uid])
+    const left = [...childrenOf(world, 'done'), ...childrenOf(world, 'doomed')]
+    for (const { metadata } of left) expect(metadata.deletionTimestamp).toBeUndefined()
     await remove(world, left)
-    await world.finish()
-  })
-
-  it('of its DataVolume alone, with --cascade=orphan, costs others its slot for no longer than an attempt may take', async () => {
-    const policy = { concurrency: '1', retryBackoffDuration: '10ms' }
-    await using world = await World.start(cluster(), { policy })
-    const release = await heldDownload(world, 'doomed')
-    await world.queueImage('next')
-    const [download] = world.childrenOf('doomed')
-    const key = { namespace: world.namespace, name: download?.metadata.name ?? '' }
-    const find = () => world.client.get(PERSISTENT_VOLUME_CLAIM, key).catch(() => undefined)
-    await world.client.delete(DATA_VOLUME, key, { propagationPolicy: 'Orphan' })
-    await world.untilImage('doomed', 'told of its claim', ({ status }) =>
-      (status?.message ?? '').includes(`PersistentVolumeClaim ${key.name} is still there`),
-    )
-    const left = await find()
-    expect([left?.metadata.ownerReferences, left?.metadata.deletionTimestamp]).toEqual([undefined, undefined])
-    expect(world.holds('doomed')).toBe(true)
-    // The rule that confines the operator must let it delete a claim that nobody owns.
-    await world.setPolicy({ ...policy, attemptTimeout: '2s' })
-    await world.until('the slot went on', () => world.holds('next'))
-    // On a busy machine a download that goes well may take as long.
-    await world.setPolicy(policy)
-    await world.untilSynced('next')
-    expect((await find())?.metadata.uid).not.toBe(left?.metadata.uid)
-    release()
-    const { status } = await world.untilSynced('doomed')
-    expect(status?.attempts).toMatchObject([{ downloads: 1 }, { outcome: 'Succeeded' }])
     await world.finish()
   })
 
@@ -174,8 +83,8 @@ describe('the deletion of an image', () => {
   })
 })
 
-function keyOf({ namespace }: World, name: string) {
-  return { namespace, name }
+function uidOf({ metadata }: KubeObject): string | undefined {
+  return metadata.uid
 }
 
 /** The objects that the operator created for an image, whether or not the image still owns them. */

@@ -7,7 +7,7 @@ import type { OperatorInProcess } from '../harness/operator-in-process.ts'
 import { SyncObserver } from '../harness/sync-observer.ts'
 import { World } from '../harness/world.ts'
 
-const GOOD = Array.from({ length: 24 }, (_, at) => `good-${at}`)
+const GOOD = Array.from({ length: 9 }, (_, at) => `good-${at}`)
 const BROKEN = ['broken-a', 'broken-b']
 
 async function scrape(operators: readonly OperatorInProcess[]): Promise<Sample[]> {
@@ -142,24 +142,24 @@ describe('what the metrics say', () => {
     world.imageServer.set({ path: `/${world.namespace}/missing.qcow2`, fault: { status: 404 } })
     for (const name of GOOD) await hold(name)
     observer.act()
-    for (const name of [...GOOD.slice(0, 12), ...BROKEN, 'missing', ...GOOD.slice(12)]) await world.createImage(name)
-    await atRest(3, 24)
+    for (const name of [...GOOD.slice(0, 5), ...BROKEN, 'missing', ...GOOD.slice(5)]) await world.createImage(name)
+    await atRest(3, 9)
     await gaugesAgree()
 
-    await world.deleteImage('good-23')
-    await world.untilGone('good-23')
-    await atRest(3, 23)
+    await world.deleteImage('good-8')
+    await world.untilGone('good-8')
+    await atRest(3, 8)
     await gaugesAgree()
 
     observer.act()
     await world.setPolicy({ concurrency: '5', retryLimit: '1', retryBackoffDuration: '1s' })
-    await atRest(5, 21)
+    await atRest(5, 6)
     await gaugesAgree()
     await countersAgree()
   })
 
   it('is what an outside observer counts: of successes, and of failures with retries', async () => {
-    for (const name of GOOD.slice(0, 23)) {
+    for (const name of GOOD.slice(0, 8)) {
       await letThrough(name)
       await world.untilSynced(name)
     }
@@ -168,8 +168,8 @@ describe('what the metrics say', () => {
     await gaugesAgree()
     await countersAgree()
     // Both are what was requested.
-    expect(observer).toMatchObject({ started: 28, claims: 28, succeeded: 23 })
-    expect(Object.values(observer.attempts).toSorted()).toEqual([1, 23, 4])
+    expect(observer).toMatchObject({ started: 13, claims: 13, succeeded: 8 })
+    expect(Object.values(observer.attempts).toSorted()).toEqual([1, 4, 8])
   })
 
   it('is what there is of a virtual machine that waits, runs, and is removed', async () => {

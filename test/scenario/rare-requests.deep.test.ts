@@ -21,7 +21,7 @@ import { FaultProxy } from '../harness/fault-proxy.ts'
 import { MACHINE, WORKSPACE } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
-import { ONE_AT_A_TIME, World } from '../harness/world.ts'
+import { World } from '../harness/world.ts'
 
 // Requests that the operator sends only in rare situations. It has the permissions for these too.
 
@@ -148,14 +148,15 @@ describe('on an API server that begins no watch with what exists, and asks who m
     }
     world.operatorKubeconfig = proxy.kubeconfigPath
     world.startOperator()
-    const { name } = (await workspaces.deploy('met')).metadata
+    const { name } = (await workspaces.deploy('met', { secrets: [{ name: 'values', generate: [{ key: 'root' }] }] }))
+      .metadata
     expect(proxy.countOf('get', 'resourcequotas')).toBeGreaterThan(0)
     proxy.rule = undefined
     await workspaces.delete(name)
     await world.finish()
   })
 
-  it('a guest that hangs is restarted, and gets other users by another Secret', async () => {
+  it('a guest that hangs is restarted, and gets other users by another Secret; one that is off gets another disk, once a live look finds that its own is gone', async () => {
     await using world = await World.start(cluster(), {
       policy: { vmProvisionTimeout: '30s', kickLimit: '1' },
     })
@@ -176,21 +177,12 @@ describe('on an API server that begins no watch with what exists, and asks who m
     await machines.patch('hung', { users: [{ name: 'somebody', lock_passwd: true }] })
     await expect.poll(cloudInit).not.toEqual(before)
     await machines.delete('hung')
-    await world.finish()
-  })
-})
 
-describe('a machine that is off', () => {
-  const cluster = useOwnCluster()
-
-  it('and whose disk somebody deletes gets another one, once a live look finds that it is gone', async () => {
-    await using world = await World.start(cluster(), ONE_AT_A_TIME)
-    const machines = new Machines(world)
     await machines.create('off', { runStrategy: 'Halted' })
     await machines.untilReady('off', 'Halted')
-    const before = machines.disk('off')
-    const isAnother = () => ![undefined, before?.metadata.uid].includes(machines.disk('off')?.metadata.uid)
-    await world.client.delete(DATA_VOLUME, before?.metadata ?? { name: '' }, { propagationPolicy: 'Background' })
+    const disk = machines.disk('off')?.metadata
+    const isAnother = () => ![undefined, disk?.uid].includes(machines.disk('off')?.metadata.uid)
+    await world.client.delete(DATA_VOLUME, disk ?? { name: '' }, { propagationPolicy: 'Background' })
     await world.until('another disk', isAnother)
     await machines.untilReady('off', 'Halted')
     await machines.delete('off')

@@ -49,7 +49,17 @@ async function unpackedIn(cache: string): Promise<BrowserProgram | undefined> {
   }
 }
 
+/** A library can need those that its package has in a folder of their own, such as `pulseaudio`: it looks for them where it would be installed. */
 async function ofThisMachine(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
-  return names.filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name))
+  const machines = names.filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name))
+  const own = await Promise.all(machines.map(foldersOfLibraries))
+  return [...machines, ...own.flat()]
+}
+
+async function foldersOfLibraries(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const folders = entries.filter((one) => one.isDirectory()).map(({ name }) => join(folder, name))
+  const contents = await Promise.all(folders.map((one) => readdir(one)))
+  return folders.filter((_, at) => contents[at]?.some((name) => /[.]so([.]|$)/.test(name)))
 }
