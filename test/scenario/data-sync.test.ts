@@ -25,7 +25,9 @@ describe('a DataSync', () => {
     await world.untilImage('035-attacker', 'another image', ({ metadata }) => metadata.uid !== mine.metadata.uid)
 
     await dataSyncs.patch('lab', { spec: { vms: ['attacker', 'victim'].map((name) => dataSyncs.vm(name)) } })
-    const half = await dataSyncs.until('lab', 'one of two images', ({ status }) => status?.ready === '1/2')
+    const half = await dataSyncs.until('lab', 'one of two images', ({ status }) => {
+      return status?.ready === '1/2' && status.counts?.syncing === 1
+    })
     expect(half.status).toMatchObject({ phase: 'Syncing', counts: { total: 2, succeeded: 1, syncing: 1 } })
     expect(conditionOf(half, 'Settled')?.status).toBe('False')
     release()
