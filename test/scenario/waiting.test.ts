@@ -105,6 +105,8 @@ const MISFITS: Readonly<Record<string, Misfit>> = {
   },
 }
 
+const [lacks, misfits] = [Object.entries(LACKS), Object.entries(MISFITS)]
+
 // Its kinds are replaced and removed.
 const cluster = useOwnCluster()
 
@@ -113,48 +115,26 @@ badInputSuite(cluster)
 describe('an image that lacks something', () => {
   it('waits for it, or for what is in it, without a slot, lets others pass, and starts by itself', async () => {
     // Only a change of what it lacks can start it.
-    let policy: Readonly<Record<string, string>> = {
-      concurrency: '1',
-      allowedSourceUrls: HERE,
-      retryBackoffDuration: '1h',
-    }
+    const policy = { concurrency: '1', allowedSourceUrls: HERE, retryBackoffDuration: '1h' }
     await using world = await World.start(cluster(), { policy })
-    const misfits = Object.entries(MISFITS).map(([name, misfit]) => {
-      const key = misfit.type.namespaced ? { namespace: world.namespace, name } : { name }
-      return { name, key, ...misfit }
-    })
-    const lacks = Object.entries(LACKS)
-    for (const { key, type, content } of misfits)
-      await world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata: key, ...content })
-    for (const [name, { spec }] of [...lacks, ...Object.entries(MISFITS)]) await world.createImage(name, spec)
+    for (const [name, { type, content }] of misfits) {
+      const metadata = placeOf(world, name)
+      await world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...content })
+    }
+    for (const [name, { spec }] of [...lacks, ...misfits]) await world.createImage(name, spec)
     for (const [name, { reason }] of lacks) {
       const { status } = await world.untilReason(name, reason)
       expect(status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
     }
-    for (const { name, reason, message } of misfits) {
+    for (const [name, { reason, message }] of misfits) {
       const { status } = await world.untilReason(name, reason)
       expect(status?.message).toContain(message.replace('<namespace>', world.namespace))
     }
-
     await world.syncImage('complete')
-    expect([...lacks.map(([name]) => name), ...Object.keys(MISFITS)].filter((name) => world.holds(name))).toEqual([])
+    expect([...lacks, ...misfits].filter(([name]) => world.holds(name))).toEqual([])
     for (const [name, { reason }] of lacks) await world.untilEvent(name, { type: 'Warning', reason })
-
-    for (const [at, [name, lack]] of lacks.entries()) {
-      await lack.provide?.(world)
-      policy = { ...policy, ...lack.policy }
-      if (lack.policy !== undefined) await world.setPolicy(policy)
-      await world.untilSynced(name)
-      // It had what it lacked, and the others did not.
-      for (const [other, { reason }] of lacks.slice(at + 1)) expect(reasonOf(world.getImage(other))).toBe(reason)
-    }
-    for (const { name, key, type, correction } of misfits) {
-      await world.client.mergePatch(type, key, correction)
-      const { status } = await world.untilSynced(name)
-      expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
-      expect(JSON.stringify([status, world.eventsOf(name)])).not.toContain('very-secret-key')
-    }
-    expect(JSON.stringify(world.logs.lines)).not.toContain('very-secret-key')
+    await provideInTurn(world, policy)
+    await correctAll(world)
     await world.finish()
   })
 
@@ -193,6 +173,32 @@ describe('an image that lacks something', () => {
     await world.finish({ isOrderChecked: false })
   })
 })
+
+function placeOf({ namespace }: World, name: string) {
+  return MISFITS[name]?.type.namespaced === true ? { namespace, name } : { name }
+}
+
+/** Provides what each image lacks, one after another: it starts, and the others do not. */
+async function provideInTurn(world: World, before: Readonly<Record<string, string>>): Promise<void> {
+  let policy = before
+  for (const [at, [name, lack]] of lacks.entries()) {
+    await lack.provide?.(world)
+    policy = { ...policy, ...lack.policy }
+    if (lack.policy !== undefined) await world.setPolicy(policy)
+    await world.untilSynced(name)
+    for (const [other, { reason }] of lacks.slice(at + 1)) expect(reasonOf(world.getImage(other))).toBe(reason)
+  }
+}
+
+async function correctAll(world: World): Promise<void> {
+  for (const [name, { type, correction }] of misfits) {
+    await world.client.mergePatch(type, placeOf(world, name), correction)
+    const { status } = await world.untilSynced(name)
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+    expect(JSON.stringify([status, world.eventsOf(name)])).not.toContain('very-secret-key')
+  }
+  expect(JSON.stringify(world.logs.lines)).not.toContain('very-secret-key')
+}
 
 /** Removes a kind. Returns what installs it again, with fields left out by a replacer of JSON, and what installs all of its fields. */
 async function uninstall(world: World, type: ResourceType) {

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
 import { DATA_SOURCE, DATA_VOLUME, NAMESPACE, VOLUME_SNAPSHOT } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
-import { HOUR_LONG } from '../../prepared/sandbox/simulated-cluster.ts'
 import { conditionOf, MACHINE } from '../../harness/kinds.ts'
 import { MINUTE } from '../../prepared/runtime/times.ts'
+import { HOUR_LONG } from '../../prepared/sandbox/simulated-cluster.ts'
 import { FARM, SimulatedOperator, TEAM, TEMPLATE } from '../simulated-operator.ts'
 
 let world: SimulatedOperator
