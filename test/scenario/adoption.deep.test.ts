@@ -1,7 +1,6 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { runOt } from '../../cli/program.ts'
 import { systemClock } from '../../operator/base/clock.ts'
 import type { KubeObject, Raw } from '../../operator/kube/kube-object.ts'
 import {
@@ -13,6 +12,7 @@ import {
 import { useOwnCluster } from '../harness/cluster.ts'
 import { conditionOf } from '../harness/kinds.ts'
 import { installOlderCrd, OLDER_IMAGE, syncAsOlder } from '../harness/older-operator.ts'
+import { otHere } from '../harness/ot-here.ts'
 import { STORAGE, World } from '../harness/world.ts'
 
 const cluster = useOwnCluster()
@@ -48,25 +48,6 @@ async function untilRuleIsOlder(world: World): Promise<void> {
 
 async function removeRule({ client }: World): Promise<void> {
   for (const type of [ADMISSION_POLICY_BINDING, ADMISSION_POLICY]) await client.delete(type, { name: ADOPTION_RULE })
-}
-
-/** Runs `ot` with the rights of the test, and returns how it ends and what it prints. */
-async function ot({ client }: World, ...argv: string[]) {
-  const said = { code: 0, printed: '', told: '' }
-  said.code = await runOt(argv, {
-    clock: systemClock,
-    readText: async () => '',
-    writeNew: async () => undefined,
-    connect: async () => ({ client, close: async () => undefined }),
-    print: (text) => {
-      said.printed += text
-    },
-    tell: (text) => {
-      said.told += text
-    },
-    ask: undefined,
-  })
-  return said
 }
 
 async function importByHand(world: World, name: string): Promise<void> {
@@ -132,6 +113,7 @@ describe('adoption', () => {
   it('of what an older operator has synced: ot adopt shows the steps, does them, and goes on after a break', async () => {
     await using world = await World.start(cluster())
     const { client, namespace } = world
+    const ot = (...argv: readonly string[]) => otHere(client, argv)
     await installOlderCrd(client)
     await untilRuleIsOlder(world)
     await world.createSecret('credentials')
@@ -141,7 +123,7 @@ describe('adoption', () => {
     await untilImported(world, 'hand')
     const before = await uidsOf(world, 'kali')
 
-    const shown = await ot(world, 'adopt', '-n', namespace)
+    const shown = await ot('adopt', '-n', namespace)
     expect(shown.code).toBe(0)
     expect(shown.printed).toMatch(/kali +older operator +VMDiskImage kali of crd\.pelotech\.ot +ready +SourceMatches/)
     expect(shown.printed).toMatch(/hand +people +- +ready +SourceMatches/)
@@ -158,14 +140,14 @@ describe('adoption', () => {
 
     const release = { metadata: { ownerReferences: [], labels: { owner: null } } }
     await client.mergePatch(DATA_VOLUME, { namespace, name: 'kali' }, release)
-    const done = await ot(world, 'adopt', '-n', namespace, '--yes', '-o', 'json')
+    const done = await ot('adopt', '-n', namespace, '--yes', '-o', 'json')
     expect([done.code, done.told]).toEqual([0, ''])
     const steps = JSON.parse(done.printed).map((one: Raw) => [one.name, one.done])
     expect(Object.fromEntries(steps)).toMatchObject({ hand: ['create'], kali: expect.arrayContaining(['create']) })
     for (const name of ['kali', 'hand']) await world.untilSynced(name)
     expect([world.downloadsOf(S3), world.downloads('hand')]).toEqual([1, 1])
     expect(await uidsOf(world, 'kali')).toEqual(before)
-    expect((await ot(world, 'adopt', '-n', namespace, '--yes')).printed).toContain('adopts it already')
+    expect((await ot('adopt', '-n', namespace, '--yes')).printed).toContain('adopts it already')
 
     // The older object goes with its finalizer, as its operator takes it away: nothing of ours is its child any more.
     await client.mergePatch(OLDER_IMAGE, { namespace, name: 'kali' }, { metadata: { finalizers: [] } })

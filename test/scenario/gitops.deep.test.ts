@@ -24,7 +24,7 @@ const WORKING = ['Progressing', 'InProgress']
 describe('tools that apply from Git', () => {
   const cluster = useCluster()
 
-  it('wait for what the operator has not seen yet, whatever its kind', async () => {
+  it('wait for what the operator has not seen yet, whatever its kind, and see that an image waits, is ready, has failed, and is changed while nobody looks', async () => {
     await using world = await World.start(cluster(), { idle: true })
     const { namespace } = world
     for (const [type, spec, within] of [
@@ -42,11 +42,8 @@ describe('tools that apply from Git', () => {
       expect(argoHealth(object).message).toBe('the operator has not seen this spec yet')
       await world.client.delete(type, key)
     }
-    await world.finish()
-  })
 
-  it('see that an image waits, is ready, has failed, and is changed while nobody looks', async () => {
-    await using world = await World.start(cluster())
+    world.startOperator()
     world.imageServer.set({ path: `/${world.namespace}/hopeless.qcow2`, fault: { status: 404 } })
     await world.createImage('hopeless')
     await world.createImage('held', { suspend: true })

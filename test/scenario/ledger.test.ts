@@ -12,7 +12,7 @@ describe('somebody who writes the ledger', () => {
   const keysOf = (world: World) =>
     Object.keys(world.mirror.configMaps.get(`${world.operatorNamespace}/sync-operator-slots`)?.data ?? {}).sort()
 
-  it('stops no queue by filling it: what is not the operator’s is dropped', async () => {
+  it('stops no queue by filling it, as what is not the operator’s is dropped, and freezes it for no longer than the operator needs to make another one', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
     const release = await heldDownload(world, 'first')
     await world.createImage('next')
@@ -26,6 +26,17 @@ describe('somebody who writes the ledger', () => {
       undefined,
       undefined,
     ])
+
+    await heldDownload(world, 'running')
+    const frozen = await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), {
+      metadata: { finalizers: ['somebody.example.com/keep'] },
+      immutable: true,
+    })
+    const now = () => world.mirror.configMaps.get(`${world.operatorNamespace}/sync-operator-slots`)
+    await world.until('another ledger', () => now() !== undefined && now()?.metadata.uid !== frozen.metadata.uid)
+    expect(world.ledger).toMatchObject({ limit: 1, holders: [{ name: 'running' }] })
+    world.gate.releaseAll()
+    await world.untilSynced('running')
     await world.finish()
   })
 
@@ -45,20 +56,5 @@ describe('somebody who writes the ledger', () => {
     await world.untilSynced('next')
     // The forged version itself exceeds the limit.
     await world.finish({ isLedgerChecked: false })
-  })
-
-  it('freezes it for no longer than the operator needs to make another one', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    await heldDownload(world, 'running')
-    const frozen = await world.client.mergePatch(CONFIG_MAP, ledgerIn(world), {
-      metadata: { finalizers: ['somebody.example.com/keep'] },
-      immutable: true,
-    })
-    const now = () => world.mirror.configMaps.get(`${world.operatorNamespace}/sync-operator-slots`)
-    await world.until('another ledger', () => now() !== undefined && now()?.metadata.uid !== frozen.metadata.uid)
-    expect(world.ledger).toMatchObject({ limit: 1, holders: [{ name: 'running' }] })
-    world.gate.releaseAll()
-    await world.untilSynced('running')
-    await world.finish()
   })
 })

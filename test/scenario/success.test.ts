@@ -37,15 +37,7 @@ describe('an image that syncs', () => {
     await world.finish()
   })
 
-  it('ends as a volume where no snapshot class is named', async () => {
-    await using world = await World.start(cluster())
-    const { status } = await world.syncImage('plain', { snapshotClass: undefined })
-    expect(status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim' })
-    expect(await world.sourceOf('plain')).toEqual({ pvc: { namespace: world.namespace, name: status?.artifact?.name } })
-    await world.finish()
-  })
-
-  it('comes from each type of source', async () => {
+  it('comes from each type of source, and ends as a volume where no snapshot class is named', async () => {
     await using world = await World.start(cluster())
     const sources = [
       { sourceType: 'registry', url: 'docker://registry.example.com/org/image:1.0' },
@@ -53,6 +45,9 @@ describe('an image that syncs', () => {
       { sourceType: 'blank', url: undefined },
     ] as const
     for (const { sourceType, url } of sources) await world.createImage(sourceType, { sourceType, url: url as never })
+    const { status } = await world.syncImage('plain', { snapshotClass: undefined })
+    expect(status?.artifact).toMatchObject({ kind: 'PersistentVolumeClaim' })
+    expect(await world.sourceOf('plain')).toEqual({ pvc: { namespace: world.namespace, name: status?.artifact?.name } })
     for (const { sourceType, url } of sources) {
       await world.untilSynced(sourceType)
       if (url !== undefined) expect(world.downloadsOf(url), sourceType).toBe(1)

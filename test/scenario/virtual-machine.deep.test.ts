@@ -1,39 +1,63 @@
-import { type VirtualMachineStatus, virtualMachine } from '@open-terrain/constructs/operator'
+import { ANNOTATIONS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import { isApiError } from '../../operator/kube/api-error.ts'
-import type { KubeObject, Raw, ResourceType } from '../../operator/kube/kube-object.ts'
+import type { KubeObject, Raw } from '../../operator/kube/kube-object.ts'
 import {
   CUSTOM_RESOURCE_DEFINITION,
   DATA_VOLUME,
   KUBEVIRT_VIRTUAL_MACHINE,
+  NAMESPACE,
+  PERSISTENT_VOLUME_CLAIM,
   SECRET,
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
+import type { Machine as KubeVirtMachine } from '../../sandbox/simulators/kubevirt-models.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { conditionOf, MACHINE } from '../harness/kinds.ts'
+import { Machines } from '../harness/machines.ts'
 import { refuseCreation } from '../harness/refusal.ts'
 import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
-const { group, version, kind, plural, apiVersion } = virtualMachine
-const MACHINE: ResourceType = { group, version, kind, plural, namespaced: true }
 const CHILDREN = [KUBEVIRT_VIRTUAL_MACHINE, VIRTUAL_MACHINE_INSTANCE, DATA_VOLUME, SECRET]
+const ON_A_NETWORK = { interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }] }
+/** What KubeVirt may be refused, with what the operator touches to have it tried again. */
+const REFUSALS = {
+  instanceless: { type: 'instanceRefused', touched: KUBEVIRT_VIRTUAL_MACHINE },
+  podless: { type: 'podRefused', touched: VIRTUAL_MACHINE_INSTANCE },
+} as const
 
-interface Machine extends KubeObject {
-  readonly status?: VirtualMachineStatus
-}
+const cluster = useCluster()
 
 describe('a virtual machine on a real API server', () => {
-  const cluster = useCluster()
-
-  it('is made with its image, holds the image as long as it lives, and leaves nothing, with the rights that the operator is installed with', async () => {
-    await using world = await World.start(cluster(), ONE_AT_A_TIME)
-    const { namespace, client } = world
-    const key = { namespace, name: 'vm' }
-    const look = () => find<Machine>(world, MACHINE, 'vm')
+  it('says why it does not start, runs, writes nothing then, is reset, holds its image as long as it lives, and leaves nothing', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1', resetGrace: '0s' } })
+    const { namespace, client, simulators } = world
+    const machines = new Machines(world)
+    const message = 'failed to setup network for sandbox "<id>": no such bridge'
+    const letStart = simulators.kubevirt.script(
+      { namespace, name: 'vm' },
+      { type: 'notCreated', message, everyMs: 5_000 },
+    )
+    const allow = Object.entries(REFUSALS).map(([name, { type }]) =>
+      simulators.kubevirt.script({ namespace, name }, { type, message: 'exceeded quota: small' }),
+    )
+    await machines.create('vm', ON_A_NETWORK)
+    for (const name of Object.keys(REFUSALS)) await machines.create(name)
+    const { status: waiting } = await machines.untilReason('vm', 'NetworkMissing')
+    expect(waiting?.message).toContain('NetworkAttachmentDefinition control-net')
     await world.createNetwork('control-net')
-    await client.create(MACHINE, manifest(world))
+    const { status: stuck } = await machines.untilReason('vm', 'PodNotStarting')
+    expect(stuck?.message).toContain('FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge')
+    letStart()
+    for (const [name, { touched }] of Object.entries(REFUSALS)) {
+      const retriedAt = async () => {
+        const { metadata } = await client.get(touched, { namespace, name })
+        return metadata.annotations?.['pelotech.ot/retried-at']
+      }
+      await expect.poll(retriedAt, { message: name }).toMatch(/^20.*Z$/)
+    }
+    for (const end of allow) end()
 
-    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
-    const status = (await look())?.status
+    const { status } = await machines.untilReady('vm')
     const { artifact } = (await world.untilSynced('golden')).status ?? {}
     expect(status).toMatchObject({
       addresses: ['10.10.0.161'],
@@ -44,47 +68,41 @@ describe('a virtual machine on a real API server', () => {
     expect(world.getImage('golden')?.metadata.labels).toMatchObject({ 'pelotech.ot/created-by': 'VirtualMachine' })
     expect(world.downloads('golden')).toBe(1)
 
-    await world.deleteImage('golden')
-    await world.until('the image waits for the machine', () =>
-      world.getImage('golden')?.status?.conditions?.find(({ type }) => type === 'DeletionBlocked'),
-    )
-    await client.delete(MACHINE, key)
-    await expect.poll(look).toBeUndefined()
-    await world.untilGone('golden')
-    for (const type of CHILDREN) {
-      const { items } = await client.list(type, { namespace })
-      expect(items.map(({ metadata }) => metadata.name)).toEqual([])
-    }
-    await world.finish()
-  })
+    await world.untilQuiet()
+    // The others start in the meantime, which takes longer than any echo of a write would.
+    const before = await versionsOf(world)
+    await Promise.all(Object.keys(REFUSALS).map((name) => machines.untilReady(name)))
+    expect(await versionsOf(world)).toEqual(before)
 
-  it('tells what the API server refuses, and goes on when it is taken', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const { namespace, client } = world
-    const allow = await refuseCreation(world, {
-      namespace,
-      group: SECRET.group,
-      version: SECRET.version,
-      resource: SECRET.plural,
-      message: 'no Secrets here',
-      probe: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'probe' } },
+    const machineOf = async () => await client.get<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: 'vm' })
+    const first = await machineOf()
+    const annotations = { [ANNOTATIONS.resetRequestedAt]: '2026-01-02T12:00:00Z' }
+    await client.mergePatch(MACHINE, { namespace, name: 'vm' }, { metadata: { annotations } })
+    await machines.until('vm', 'reset', ({ status: now }) => {
+      return now?.clone?.name === 'vm-root-g2' && now.oldDisk === undefined && now.diskUID !== undefined
     })
-    await world.createNetwork('control-net')
-    await client.create(MACHINE, manifest(world))
-    const look = () => find<Machine>(world, MACHINE, 'vm')
-    await expect.poll(async () => (await look())?.status?.message).toContain('the API server rejected the change: ')
-    expect((await look())?.status?.message).toContain('no Secrets here')
-    await allow()
-    // A refused write is retried after up to a minute.
-    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
-    await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look).toBeUndefined()
+    await machines.untilReady('vm', 'Running')
+    const second = await machineOf()
+    const { volumes = [], domain } = second.spec.template.spec
+    expect(volumes[0]).toEqual({ name: 'rootdisk', dataVolume: { name: 'vm-root-g2' } })
+    expect(domain?.devices?.interfaces).toEqual(first.spec.template.spec.domain?.devices?.interfaces)
+    expect(second.metadata.uid).toBe(first.metadata.uid)
+    const { items: claims } = await client.list(PERSISTENT_VOLUME_CLAIM, { namespace })
+    const names = claims.map(({ metadata }) => metadata.name)
+    expect(names.filter((name) => name.startsWith('vm-root'))).toEqual(['vm-root-g2'])
+
+    await world.deleteImage('golden')
+    await world.untilImage('golden', 'held', (image) => conditionOf(image, 'DeletionBlocked')?.status === 'True')
+    await machines.delete('vm', ...Object.keys(REFUSALS))
+    await world.untilGone('golden')
+    for (const type of CHILDREN) expect((await client.list(type, { namespace })).items).toEqual([])
     await world.finish()
   })
 
-  it('says that a KubeVirt is too old for a field, instead of running without it, and goes on when it is upgraded', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
+  it('says what the API server refuses, and that a KubeVirt is too old for a field, and goes on when it is taken', async () => {
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
     const { namespace, client } = world
+    const machines = new Machines(world)
     const { plural, group, version } = KUBEVIRT_VIRTUAL_MACHINE
     const key = { name: `${plural}.${group}` }
     const { spec }: Raw = await client.get(CUSTOM_RESOURCE_DEFINITION, key)
@@ -94,94 +112,67 @@ describe('a virtual machine on a real API server', () => {
       one.name === version ? { ...one, schema: { openAPIV3Schema: { type: 'object', properties } } } : one,
     )
     await client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: { versions: older } })
-    await world.createNetwork('control-net')
-    await client.create(MACHINE, manifest(world))
-    const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
-    await expect.poll(async () => (await look())?.message).toContain('upgrade what installed this kind')
-    expect((await look())?.message).toContain('unknown field "spec.template"')
-    expect(await find(world, KUBEVIRT_VIRTUAL_MACHINE, 'vm')).toBeUndefined()
+    const allow = await refuseCreation(world, {
+      namespace,
+      group: SECRET.group,
+      version: SECRET.version,
+      resource: SECRET.plural,
+      message: 'no Secrets here',
+      probe: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'probe' } },
+    })
+    await machines.create('vm')
+    const says = (words: string) =>
+      machines.until('vm', words, ({ status }) => status?.message?.includes(words) === true)
+    const refused = await says('the API server rejected the change: ')
+    expect(refused.status?.message).toContain('no Secrets here')
+    await allow()
+    const tooOld = await says('upgrade what installed this kind')
+    expect(tooOld.status?.message).toContain('unknown field "spec.template"')
+    expect((await client.list(KUBEVIRT_VIRTUAL_MACHINE, { namespace })).items).toEqual([])
     await client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: { versions: spec.versions } })
     // Who watched the older version may still see its fields only: the upgrade has started KubeVirt again.
     await world.restartSimulators()
-    await expect.poll(look).toMatchObject({ phase: 'Ready' })
-    await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look).toBeUndefined()
+    // A refused write is retried after up to a minute.
+    await machines.untilReady('vm')
+    await machines.delete('vm')
     await world.finish()
   })
 
-  it('that does not start says why, with the rights that the operator is installed with', async () => {
+  it('goes with its namespace and the images in it, whatever it is waiting for', async () => {
     await using world = await World.start(cluster(), ONE_AT_A_TIME)
-    const { namespace, client } = world
-    const look = async () => (await find<Machine>(world, MACHINE, 'vm'))?.status
-    const ready = async () => (await look())?.conditions?.find(({ type }) => type === 'Ready')
-    await client.create(MACHINE, manifest(world))
-
-    await expect.poll(ready).toMatchObject({ status: 'False', reason: 'NetworkMissing' })
-    expect((await look())?.message).toContain('NetworkAttachmentDefinition control-net')
-    const message = 'failed to setup network for sandbox "<id>": no such bridge'
-    const end = world.simulators.kubevirt.script({ namespace }, { type: 'notCreated', message, everyMs: 5_000 })
-    await world.createNetwork('control-net')
-    await expect.poll(ready).toMatchObject({
-      reason: 'PodNotStarting',
-      message: expect.stringContaining(
-        'FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge',
-      ),
+    const doomed = `${world.namespace}-doomed`
+    await world.createNamespace(doomed)
+    const machines = new Machines(world, doomed)
+    const imageOf = (name: string) => ({
+      vmDiskImageRef: { name },
+      vmDiskImageTemplate: world.image(name).spec as never,
     })
-    end()
-    await expect.poll(async () => (await look())?.phase).toBe('Ready')
-    await client.delete(MACHINE, { namespace, name: 'vm' })
-    await expect.poll(look).toBeUndefined()
-    await world.finish()
-  })
+    await machines.create('ready', imageOf('done'))
+    await machines.untilReady('ready')
+    world.simulators.cdi.script({ namespace: doomed, name: 'cloning-root' }, { type: 'cloneStalls' })
+    await machines.create('cloning', imageOf('done'))
+    await machines.untilReason('cloning', 'Cloning')
+    world.gate.hold(world.urlOf('held'))
+    await machines.create('waiting', imageOf('held'))
+    await machines.untilReason('waiting', 'ImageSyncing')
+    await machines.create('failed', { ...imageOf('none'), vmDiskImageMode: 'FailIfNotExist' })
+    await machines.untilReason('failed', 'ImageNotFound')
 
-  it('writes nothing once it runs', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    await world.createNetwork('control-net')
-    await world.client.create(MACHINE, manifest(world))
-    const look = () => find<Machine>(world, MACHINE, 'vm')
-    await expect.poll(async () => (await look())?.status?.phase).toBe('Ready')
-    const version = async () => {
-      const objects = await Promise.all([
-        look(),
-        find(world, SECRET, 'vm-cloudinit'),
-        find(world, KUBEVIRT_VIRTUAL_MACHINE, 'vm'),
-        find(world, DATA_VOLUME, 'vm-root'),
-      ])
-      return objects.map((object) => object?.metadata.resourceVersion).join()
-    }
-    await world.untilQuiet()
-    // Another machine starts in the meantime, which takes longer than any echo of a write would.
-    const before = await version()
-    await world.client.create(MACHINE, { ...manifest(world), metadata: { namespace: world.namespace, name: 'other' } })
-    await expect.poll(async () => (await find<Machine>(world, MACHINE, 'other'))?.status?.phase).toBe('Ready')
-    expect(await version()).toBe(before)
-    for (const name of ['vm', 'other']) {
-      await world.client.delete(MACHINE, { namespace: world.namespace, name })
-      await expect.poll(() => find(world, MACHINE, name)).toBeUndefined()
-    }
+    await world.client.delete(NAMESPACE, { name: doomed })
+    await world.until('the namespace is gone', () => world.mirror.namespaces.get(doomed) === undefined)
+    await world.until('the slot is free', () => world.ledger?.holders.length === 0)
+    await world.syncImage('next')
     await world.finish()
   })
 })
 
-function manifest(world: World): Machine {
-  const { namespace } = world
-  const template = world.image('golden').spec
-  const spec = {
-    name: 'demo-vm',
-    users: [{ name: 'demo', plain_text_passwd: 'demo-pwd', lock_passwd: false }],
-    resources: { cpu: '2', memory: '2Gi' },
-    interfaces: [{ network: 'control-net', ipAddress: '10.10.0.161/24' }],
-    vmDiskImageRef: { name: 'golden' },
-    vmDiskImageTemplate: template,
-  }
-  return { apiVersion, kind, metadata: { namespace, name: 'vm' }, spec } as Machine
-}
-
-async function find<T extends KubeObject>(world: World, type: ResourceType, name: string): Promise<T | undefined> {
-  try {
-    return await world.client.get<T>(type, { namespace: world.namespace, name })
-  } catch (error) {
-    if (isApiError(error, 'NotFound')) return undefined
-    throw error
-  }
+/** Versions of the machine `vm` and of its children. */
+async function versionsOf({ client, namespace }: World): Promise<readonly unknown[]> {
+  const objects = await Promise.all([
+    client.get(MACHINE, { namespace, name: 'vm' }),
+    client.get(SECRET, { namespace, name: 'vm-cloudinit' }),
+    client.get(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: 'vm' }),
+    client.get(DATA_VOLUME, { namespace, name: 'vm-root' }),
+  ])
+  return objects.map(({ metadata }: KubeObject) => metadata.resourceVersion)
 }

@@ -105,76 +105,52 @@ const MISFITS: Readonly<Record<string, Misfit>> = {
   },
 }
 
+const [lacks, misfits] = [Object.entries(LACKS), Object.entries(MISFITS)]
+
 // Its kinds are replaced and removed.
 const cluster = useOwnCluster()
 
 badInputSuite(cluster)
 
 describe('an image that lacks something', () => {
-  it('waits for it without a slot, lets others pass, and starts by itself', async () => {
-    let policy: Readonly<Record<string, string>> = { concurrency: '1', allowedSourceUrls: HERE }
+  it('waits for it, or for what is in it, without a slot, lets others pass, and starts by itself', async () => {
+    // Only a change of what it lacks can start it.
+    const policy = { concurrency: '1', allowedSourceUrls: HERE, retryBackoffDuration: '1h' }
     await using world = await World.start(cluster(), { policy })
-    const lacks = Object.entries(LACKS)
-    for (const [name, { spec }] of lacks) await world.createImage(name, spec)
+    for (const [name, { type, content }] of misfits) {
+      const metadata = placeOf(world, name)
+      await world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata, ...content })
+    }
+    for (const [name, { spec }] of [...lacks, ...misfits]) await world.createImage(name, spec)
     for (const [name, { reason }] of lacks) {
       const { status } = await world.untilReason(name, reason)
       expect(status).toMatchObject({ phase: 'Queued', message: expect.stringMatching(/.{20}/) })
     }
-
-    await world.syncImage('complete')
-    expect(lacks.filter(([name]) => world.holds(name))).toEqual([])
-    for (const [name, { reason }] of lacks) await world.untilEvent(name, { type: 'Warning', reason })
-
-    for (const [at, [name, lack]] of lacks.entries()) {
-      await lack.provide?.(world)
-      policy = { ...policy, ...lack.policy }
-      if (lack.policy !== undefined) await world.setPolicy(policy)
-      await world.untilSynced(name)
-      // It had what it lacked, and the others did not.
-      for (const [other, { reason }] of lacks.slice(at + 1)) expect(reasonOf(world.getImage(other))).toBe(reason)
-    }
-    await world.finish()
-  })
-
-  it('waits without a slot for the content of what it refers to, and starts when that is corrected', async () => {
-    // Only a change of the object can start it.
-    await using world = await World.start(cluster(), { policy: { concurrency: '1', retryBackoffDuration: '1h' } })
-    const misfits = Object.entries(MISFITS).map(([name, misfit]) => {
-      const key = misfit.type.namespaced ? { namespace: world.namespace, name } : { name }
-      return { name, key, ...misfit }
-    })
-    for (const { name, key, type, spec, content } of misfits) {
-      await world.client.create(type, { apiVersion: apiVersionOf(type), kind: type.kind, metadata: key, ...content })
-      await world.createImage(name, spec)
-    }
-    for (const { name, reason, message } of misfits) {
+    for (const [name, { reason, message }] of misfits) {
       const { status } = await world.untilReason(name, reason)
       expect(status?.message).toContain(message.replace('<namespace>', world.namespace))
     }
-    await world.syncImage('other')
-    expect(misfits.filter(({ name }) => world.holds(name))).toEqual([])
-    for (const { name, key, type, correction } of misfits) {
-      await world.client.mergePatch(type, key, correction)
-      const { status } = await world.untilSynced(name)
-      expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
-      expect(JSON.stringify([status, world.eventsOf(name)])).not.toContain('very-secret-key')
-    }
-    expect(JSON.stringify(world.logs.lines)).not.toContain('very-secret-key')
+    await world.syncImage('complete')
+    expect([...lacks, ...misfits].filter(([name]) => world.holds(name))).toEqual([])
+    for (const [name, { reason }] of lacks) await world.untilEvent(name, { type: 'Warning', reason })
+    await provideInTurn(world, policy)
+    await correctAll(world)
     await world.finish()
   })
 
-  it('waits for a CDI that has its checksum, instead of a download that nobody verifies', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const key = { name: `${DATA_VOLUME.plural}.${DATA_VOLUME.group}` }
-    const { spec }: Raw = await world.client.get(CUSTOM_RESOURCE_DEFINITION, key)
+  it('waits until CDI and the snapshotter are installed, and for a CDI that has its checksum, instead of a download that nobody verifies', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '0' }, idle: true })
+    const [cdi, snapshotter] = [await uninstall(world, DATA_VOLUME), await uninstall(world, VOLUME_SNAPSHOT)]
+    world.startOperator()
+    await world.createImage('early')
+    await world.createImage('pinned', { checksum: `sha256:${'0'.repeat(64)}`, snapshotClass: undefined })
+    await world.untilReason('early', 'CDIMissing')
+    await world.until('an empty ledger', () => world.ledger?.holders.length === 0)
     // As CDI 1.64 has it.
-    const older = JSON.parse(JSON.stringify(spec), (name, value) => (name === 'checksum' ? undefined : value))
-    await world.client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: older })
-    await world.createImage('pinned', { checksum: `sha256:${'0'.repeat(64)}` })
+    await cdi.install((key, value) => (key === 'checksum' ? undefined : value))
+    await world.untilReason('early', 'SnapshotterMissing')
     const { status } = await world.untilReason('pinned', 'CDITooOld')
     expect(status?.message).toContain('spec.source.http.checksum')
-    await world.syncImage('other')
-    expect(world.holds('pinned')).toBe(false)
     // What the operator has not read yet is refused by the API server, as one unknown field.
     const metadata = { namespace: world.namespace, name: 'theirs' }
     const source = { http: { url: 'https://images.example.com/a', checksum: `md5:${'0'.repeat(32)}` } }
@@ -183,35 +159,61 @@ describe('an image that lacks something', () => {
       status: 400,
       message: expect.stringContaining('strict decoding error: unknown field "spec.source.http.checksum"'),
     })
-    await world.changePolicy({ concurrency: '0' })
-    await world.client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec })
-    await world.untilReason('pinned', 'Paused')
-    await world.finish()
-  })
-
-  it.each([
-    { type: DATA_VOLUME, reason: 'CDIMissing' },
-    { type: VOLUME_SNAPSHOT, reason: 'SnapshotterMissing' },
-  ])('waits until the kind $type.kind is installed', async ({ type, reason }) => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '0' }, idle: true })
-    const key = { name: `${type.plural}.${type.group}` }
-    const { metadata, ...definition } = await world.client.get(CUSTOM_RESOURCE_DEFINITION, key)
-    await world.client.delete(CUSTOM_RESOURCE_DEFINITION, key)
-    await world.untilDefinitionGone(key.name)
-    world.startOperator()
-    await world.createImage('early')
-    await world.untilReason('early', reason)
-    await world.until('an empty ledger', () => world.ledger?.holders.length === 0)
-    const { name, annotations, labels } = metadata
-    const again = { name, ...(annotations && { annotations }), ...(labels && { labels }) }
-    await world.client.create(CUSTOM_RESOURCE_DEFINITION, { ...definition, metadata: again })
-    // Simulators that look before the kind is served look again only half a minute later. Nothing may run while they restart.
-    await world.untilServed(type)
+    await snapshotter.install()
     await world.untilReason('early', 'Paused')
+    // Simulators that look before the kind is served look again only half a minute later. Nothing may run while they restart.
     await world.restartSimulators()
     world.mostDownloads = 1
-    await world.setPolicy({ concurrency: '1' })
+    await world.changePolicy({ concurrency: '1' })
     await world.untilSynced('early')
+    expect(world.holds('pinned')).toBe(false)
+    await world.changePolicy({ concurrency: '0' })
+    await cdi.upgrade()
+    await world.untilReason('pinned', 'Paused')
     await world.finish({ isOrderChecked: false })
   })
 })
+
+function placeOf({ namespace }: World, name: string) {
+  return MISFITS[name]?.type.namespaced === true ? { namespace, name } : { name }
+}
+
+/** Provides what each image lacks, one after another: it starts, and the others do not. */
+async function provideInTurn(world: World, before: Readonly<Record<string, string>>): Promise<void> {
+  let policy = before
+  for (const [at, [name, lack]] of lacks.entries()) {
+    await lack.provide?.(world)
+    policy = { ...policy, ...lack.policy }
+    if (lack.policy !== undefined) await world.setPolicy(policy)
+    await world.untilSynced(name)
+    for (const [other, { reason }] of lacks.slice(at + 1)) expect(reasonOf(world.getImage(other))).toBe(reason)
+  }
+}
+
+async function correctAll(world: World): Promise<void> {
+  for (const [name, { type, correction }] of misfits) {
+    await world.client.mergePatch(type, placeOf(world, name), correction)
+    const { status } = await world.untilSynced(name)
+    expect(status?.attempts).toMatchObject([{ number: 1, outcome: 'Succeeded' }])
+    expect(JSON.stringify([status, world.eventsOf(name)])).not.toContain('very-secret-key')
+  }
+  expect(JSON.stringify(world.logs.lines)).not.toContain('very-secret-key')
+}
+
+/** Removes a kind. Returns what installs it again, with fields left out by a replacer of JSON, and what installs all of its fields. */
+async function uninstall(world: World, type: ResourceType) {
+  const key = { name: `${type.plural}.${type.group}` }
+  const { metadata, ...definition }: Raw = await world.client.get(CUSTOM_RESOURCE_DEFINITION, key)
+  await world.client.delete(CUSTOM_RESOURCE_DEFINITION, key)
+  await world.untilDefinitionGone(key.name)
+  const { name, annotations, labels } = metadata
+  const again = { name, ...(annotations && { annotations }), ...(labels && { labels }) }
+  return {
+    install: async (replacer: (key: string, value: unknown) => unknown = (_, value) => value) => {
+      const spec = JSON.parse(JSON.stringify(definition['spec'], replacer))
+      await world.client.create(CUSTOM_RESOURCE_DEFINITION, { ...definition, spec, metadata: again } as Raw)
+      await world.untilServed(type)
+    },
+    upgrade: () => world.client.mergePatch(CUSTOM_RESOURCE_DEFINITION, key, { spec: definition['spec'] }),
+  }
+}

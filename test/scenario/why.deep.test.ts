@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest'
-import { runOt } from '../../cli/program.ts'
 import type { Explanation } from '../../cli/why/why-text.ts'
-import { systemClock } from '../../operator/base/clock.ts'
 import { useCluster } from '../harness/cluster.ts'
 import { heldDownload } from '../harness/held-download.ts'
+import { otHere } from '../harness/ot-here.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
 const cluster = useCluster()
@@ -11,23 +10,10 @@ const cluster = useCluster()
 it('a lab that is broken in four ways says each cause, and one after another is mended by what ot why says', async () => {
   await using workspaces = await Workspaces.start(cluster(), { concurrency: '1', retryLimit: '0' })
   const { world } = workspaces
-  // In this process: one that starts for each command would take most of the time.
   const ot = async (...args: readonly string[]): Promise<string> => {
-    let text = ''
-    const take = (more: string) => {
-      text += more
-    }
-    const code = await runOt(args, {
-      clock: systemClock,
-      readText: async (path) => path,
-      connect: async () => ({ client: world.client, close: async () => undefined }),
-      writeNew: async (path) => expect.fail(`${path} is written`),
-      print: take,
-      tell: take,
-      ask: undefined,
-    })
-    expect([code, text]).toEqual([0, expect.any(String)])
-    return text
+    const { code, printed, told } = await otHere(world.client, args)
+    expect(code, told).toBe(0)
+    return printed + told
   }
   const place = ['--operator-namespace', world.operatorNamespace]
   const name = workspaces.name('lab')

@@ -1,6 +1,7 @@
+import { LABELS } from '@open-terrain/constructs'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '../../../operator/kube/kube-object.ts'
-import { KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
+import type { KubeObject, ResourceType } from '../../../operator/kube/kube-object.ts'
+import { DATA_VOLUME, KUBEVIRT_VIRTUAL_MACHINE, NAMESPACE, SECRET } from '../../../operator/kube/resource-types.ts'
 import { IMAGE } from '../../../sandbox/memory-cluster/index.ts'
 import { MACHINE, type Machine } from '../../harness/kinds.ts'
 import { MINUTE } from '../../prepared/runtime/times.ts'
@@ -9,6 +10,12 @@ import { aSpec, FARM, SimulatedOperator, TEAM, TEMPLATE } from '../simulated-ope
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch'])
 let world: SimulatedOperator
+
+/** Name and UID of the only object of a kind in the namespace of machines. */
+const childIn = (type: ResourceType): string => {
+  const { items } = world.simulated.cluster.admin.list(type, { namespace: TEAM })
+  return items.map(({ metadata }) => `${metadata.name} ${metadata.uid}`).join()
+}
 
 describe('a machine that comes before its image', () => {
   it('has it made from the template, waits, is cloned and runs, in that order', async () => {
@@ -122,9 +129,27 @@ describe('without an image', () => {
     world = await SimulatedOperator.start()
     world.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
     await world.untilPhase('vm', 'Failed')
+    expect(world.condition('vm', 'Stalled')).toMatchObject({ status: 'True', reason: 'ImageNotFound' })
     expect(world.vm('vm')?.status?.message).toContain('VMDiskImage farm/golden does not exist')
-    expect(world.image('golden')).toBeUndefined()
-    world.createImage('golden')
+    await world.pass(10 * MINUTE)
+    expect([world.image('golden'), world.vm('vm')?.status?.phase]).toEqual([undefined, 'Failed'])
+    world.createImage('golden', { suspend: true })
+    await world.untilPhase('vm', 'Provisioning')
+    world.patch(IMAGE, { namespace: FARM, name: 'golden' }, { spec: { suspend: false } })
+    await world.untilReady('vm')
+    expect(world.image('golden')?.metadata.labels?.[LABELS.createdBy]).toBeUndefined()
+  })
+
+  it('FailIfNotExist does not have one created again that was deleted before the disk was made', async () => {
+    world = await SimulatedOperator.start()
+    world.createImage('golden', { suspend: true })
+    world.create('vm', { vmDiskImageMode: 'FailIfNotExist' })
+    await world.untilReason('vm', 'WaitingForImage')
+    world.delete(IMAGE, FARM, 'golden')
+    await world.untilReason('vm', 'ImageNotFound')
+    await world.pass(10 * MINUTE)
+    expect([world.image('golden'), world.vm('vm')?.status?.phase]).toEqual([undefined, 'Failed'])
+    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { vmDiskImageMode: 'CreateIfNotExist' } })
     await world.untilReady('vm')
   })
 
@@ -158,26 +183,53 @@ describe('an image', () => {
     expect(world.events('vm').filter((reason) => reason === 'ImageMismatch')).toHaveLength(1)
   })
 
-  it('that its template made with a wrong URL follows the template as long as nobody else wants something else', async () => {
-    world = await SimulatedOperator.start({ retryLimit: '0' })
-    const wrong = 'https://images.example.com/none/vm.qcow2'
-    const template = { ...TEMPLATE, url: wrong }
-    const notFound = 'Unable to process data: expected status code 200, got 404. Status: 404 Not Found'
-    world.simulated.simulators.cdi.script({ namespace: FARM, image: wrong }, { type: 'error', message: notFound })
-    world.create('vm', { vmDiskImageTemplate: template })
-    await world.untilReason('vm', 'ImageFailed')
-    world.create('other', { vmDiskImageTemplate: template })
-    await world.untilReason('other', 'ImageFailed')
-    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { vmDiskImageTemplate: TEMPLATE } })
-    await world.pass(10 * MINUTE)
-    expect(world.image('golden')?.spec.url).toBe(wrong)
-    expect(world.vm('vm')?.status?.message).toContain(`VirtualMachine team/other wants url "${wrong}"`)
-    expect(world.vm('vm')?.status?.message).toContain('kubectl -n farm edit vmdi golden')
+  describe('that its template made with a wrong URL', () => {
+    const WRONG = 'https://images.example.com/none/vm.qcow2'
+    const change = (name: string, template: object) =>
+      world.patch(MACHINE, { namespace: TEAM, name }, { spec: { vmDiskImageTemplate: template } })
+    const downloads = () => world.simulated.simulators.cdi.observed.image(TEMPLATE.url).attempts
 
-    world.delete(MACHINE, TEAM, 'other')
-    await world.untilReady('vm')
-    expect(world.image('golden')?.spec.url).toBe(TEMPLATE.url)
-    expect(world.events('vm').filter((reason) => reason === 'ImageCorrected')).toHaveLength(1)
+    async function failed(...names: readonly string[]) {
+      world = await SimulatedOperator.start({ retryLimit: '0' })
+      const message = 'Unable to process data: expected status code 200, got 404. Status: 404 Not Found'
+      world.simulated.simulators.cdi.script({ namespace: FARM, image: WRONG }, { type: 'error', message })
+      for (const name of names) world.create(name, { vmDiskImageTemplate: { ...TEMPLATE, url: WRONG } })
+      for (const name of names) await world.untilReason(name, 'ImageFailed')
+      const { uid, generation = 0 } = world.image('golden')?.metadata ?? {}
+      return { uid, generation }
+    }
+
+    it('is corrected with the template, and the machine runs without any other help', async () => {
+      const { uid } = await failed('vm')
+      expect(world.vm('vm')?.status?.message).toContain(
+        'correct spec.vmDiskImageTemplate, and the image is corrected with it',
+      )
+      change('vm', TEMPLATE)
+      await world.untilReady('vm')
+      expect(world.image('golden')).toMatchObject({ metadata: { uid }, spec: { url: TEMPLATE.url } })
+      expect([downloads(), world.condition('vm', 'ImageMismatch')]).toEqual([1, undefined])
+      expect(world.events('vm').filter((reason) => reason === 'ImageCorrected')).toHaveLength(1)
+    })
+
+    it.each([
+      ['is gone', () => world.delete(MACHINE, TEAM, 'other')],
+      ['wants the same', () => change('other', TEMPLATE)],
+    ])('stays as it is while another machine wants something else, and is corrected once that %s', async (_, agree) => {
+      const { uid, generation } = await failed('vm', 'other')
+      change('vm', TEMPLATE)
+      await world.pass(10 * MINUTE)
+      expect(world.image('golden')?.metadata).toMatchObject({ uid, generation })
+      expect(world.vm('vm')?.status?.message).toContain(`VirtualMachine team/other wants url "${WRONG}"`)
+      expect(world.vm('vm')?.status?.message).toContain('kubectl -n farm edit vmdi golden')
+      agree()
+      await world.untilReady('vm')
+      await world.until('both', () => world.vm('other')?.status?.phase !== 'Failed')
+      expect(world.image('golden')).toMatchObject({
+        metadata: { uid, generation: generation + 1 },
+        spec: { url: TEMPLATE.url },
+      })
+      expect(downloads()).toBe(1)
+    })
   })
 
   it('that is deleted while a machine uses it goes when the machine goes', async () => {
@@ -214,20 +266,6 @@ describe('an image', () => {
     expect(world.condition('vm', 'ImageReady')).toMatchObject({ reason: 'ImageMissing' })
   })
 
-  it('that is being deleted when the machine comes is waited for, and made again', async () => {
-    world = await SimulatedOperator.start()
-    world.create('first')
-    await world.untilReady('first')
-    const { uid } = world.image('golden')?.metadata ?? {}
-    world.delete(IMAGE, FARM, 'golden')
-    await world.pass(1_000)
-    world.create('second')
-    await world.untilReason('second', 'ImageTerminating')
-    world.delete(MACHINE, TEAM, 'first')
-    await world.untilReady('second')
-    expect(world.image('golden')?.metadata.uid).not.toBe(uid)
-  })
-
   it('that the machine made goes after its time without references', async () => {
     world = await SimulatedOperator.running({ reclaimPolicy: 'Delete', unreferencedTTL: '1h' })
     world.delete(MACHINE, TEAM, 'vm')
@@ -240,18 +278,32 @@ describe('an image', () => {
 })
 
 describe('ignoreOnDeploy', () => {
-  it('keeps the image and nothing else, until it is false', async () => {
+  it('keeps the image and nothing else, until it is false, and on again changes nothing', async () => {
     world = await SimulatedOperator.start()
+    const ignore = (ignoreOnDeploy: boolean) =>
+      world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { ignoreOnDeploy } })
     world.create('vm', { ignoreOnDeploy: true })
-    await world.untilReady('vm')
-    expect(world.reason('vm')).toBe('IgnoredOnDeploy')
+    await world.untilReason('vm', 'IgnoredOnDeploy')
+    const { uid } = world.image('golden')?.metadata ?? {}
+    expect([world.vm('vm')?.status?.phase, world.leftIn(TEAM)]).toEqual(['Ready', ['VirtualMachine/vm']])
+    // It refers to the image, but does not use it: the image is deleted, and created again.
+    world.delete(IMAGE, FARM, 'golden')
+    await world.until('another image', () => ![undefined, uid].includes(world.image('golden')?.metadata.uid))
+    await world.until('its artifact', () => world.image('golden')?.status?.phase === 'Succeeded')
+    await world.untilReason('vm', 'IgnoredOnDeploy')
     expect(world.leftIn(TEAM)).toEqual(['VirtualMachine/vm'])
-    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { ignoreOnDeploy: false } })
+
+    ignore(false)
     await world.untilReason('vm', 'Running')
-    world.patch(MACHINE, { namespace: TEAM, name: 'vm' }, { spec: { ignoreOnDeploy: true } })
+    const children = () => [KUBEVIRT_VIRTUAL_MACHINE, DATA_VOLUME, SECRET].map((type) => childIn(type))
+    const made = children()
+    ignore(true)
     await world.untilReason('vm', 'NotDeployedAnyMore')
     await world.pass(MINUTE)
-    expect(world.find(KUBEVIRT_VIRTUAL_MACHINE, TEAM, 'vm')).toBeDefined()
+    expect(children()).toEqual(made)
+    ignore(false)
+    await world.untilReason('vm', 'Running')
+    expect(children()).toEqual(made)
   })
 })
 
@@ -307,11 +359,5 @@ describe('deletion', () => {
     ])
     expect(world.leftIn(TEAM)).toEqual([])
     expect(world.image('golden')?.status?.phase).toBe('Succeeded')
-  })
-
-  it.each([[TEAM], [FARM]])('of namespace %s does not hang', async (namespace) => {
-    world = await SimulatedOperator.running()
-    world.simulated.cluster.admin.delete(NAMESPACE, { name: namespace })
-    await world.until('the end', () => world.find(NAMESPACE, undefined as never, namespace) === undefined)
   })
 })
