@@ -430,6 +430,24 @@ describe('adopting', () => {
     expect(walk.isGone).toBe(true)
   })
 
+  it('deletes nothing, even with Delete, of an image that is deleted with --cascade=orphan, also when the garbage collector has ended that', () => {
+    const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }).settle()
+    const { metadata } = walk.subject
+    const finalizers = metadata.finalizers ?? []
+    walk
+      .change({ metadata: { ...metadata, finalizers: [...finalizers, 'orphan'] } })
+      .markDeleted()
+      .settle()
+    expect(walk.isGone).toBe(false)
+    const { dataSource } = walk.world
+    if (dataSource === undefined) throw new Error('no DataSource was made')
+    const { ownerReferences: _lost, ...ownerless } = dataSource.metadata
+    walk.set({ dataSource: { ...dataSource, metadata: ownerless } })
+    walk.change({ metadata: { ...walk.subject.metadata, finalizers } }).settle()
+    expect(walk.isGone).toBe(true)
+    expect(walk.log.filter((line) => line.startsWith('delete'))).toEqual([])
+  })
+
   it('deletes it with Delete when the next revision has been there for a while', () => {
     const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }, { references: ONE_USER }).settle()
     walk
@@ -465,6 +483,9 @@ describe('adopting', () => {
   it('deletes it only after a live read of who else has it', () => {
     const walk = walkOf({ spec: { ...WITHOUT_SNAPSHOT, reclaimPolicy: 'Delete' } }).settle()
     walk.markDeleted()
+    // Nothing of it as long as a DataSource shows whether the deletion leaves all data.
+    expect(walk.plan().remove.map(({ kind }) => kind)).toEqual(['DataSource'])
+    walk.set({ dataSource: undefined })
     expect(walk.plan().status.message).toContain('which it has adopted, until nothing else owns or uses it')
     const unshared = { kind: 'DataVolume', namespace: 'team', name: ADOPTED_NAME }
     expect(walk.plan().remove).toContainEqual(expect.objectContaining({ kind: 'DataVolume', onlyIf: [{ unshared }] }))

@@ -171,9 +171,12 @@ function situationOfDeleted(world: ImageWorld): Deleted {
   const users = world.namespaceTerminating ? [] : world.references.users
   if (users.length > 0) return { is: 'inUse', users }
   const alias = childrenOf(image, dataSource === undefined ? [] : [dataSource])
-  // The garbage collector takes nothing from what has no owner reference.
-  const disposable = isOrphaning(image) ? [] : disposableOf(world)
-  const children = [...alias, ...snapshots, ...dataVolumes, ...disposable]
+  const owned = [...alias, ...snapshots, ...dataVolumes]
+  // With --cascade=orphan all data stays. The garbage collector can have ended that before anybody saw it, and has then left the DataSource without an owner.
+  const isOrphaned = isOrphaning(image) || (dataSource !== undefined && alias.length === 0)
+  // Last of all: another cache may still show the DataSource with its owner, which is then not deleted, because it has changed.
+  const disposable = isOrphaned || owned.length > 0 ? [] : disposableOf(world)
+  const children = [...owned, ...disposable]
   return children.length === 0 && slot === undefined ? { is: 'gone' } : { is: 'leaving', children }
 }
 
