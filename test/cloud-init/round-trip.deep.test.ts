@@ -2,5 +2,5 @@ import { describe } from 'vitest'
 import { roundTripSuite } from './round-trip-suite.ts'
 
 describe('renderCloudInit', () => {
-  roundTripSuite(10_000)
+  roundTripSuite(3_000)
 })

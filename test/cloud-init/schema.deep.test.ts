@@ -3,7 +3,7 @@ import type { CloudInit } from './package.ts'
 import { expectReadAsMeant } from './random-machines.ts'
 import { judge } from './verdict.ts'
 
-const SAMPLES = 200
+const SAMPLES = 100
 const cloudInit = inject('cloudInit')
 
 describe.skipIf(cloudInit === undefined)('cloud-init', () => {

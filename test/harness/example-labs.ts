@@ -36,13 +36,17 @@ export async function exampleLabs(): Promise<ReadonlyMap<string, ExampleLab>> {
 }
 
 /** Makes what a platform team makes once for them. */
-export async function makeSurroundings(client: KubeClient): Promise<void> {
+export async function makeSurroundings(client: Pick<KubeClient, 'create'>): Promise<void> {
   await makeNetwork(client, 'vlans', 'vlan-100')
   await shareLogin(client, 'registry-logins', 'pull')
 }
 
 /** Creates the Secrets and ConfigMaps that a lab names and does not make itself. */
-export async function createNamed(client: KubeClient, namespace: string, spec: WorkspaceSpecInput): Promise<void> {
+export async function createNamed(
+  client: Pick<KubeClient, 'create'>,
+  namespace: string,
+  spec: WorkspaceSpecInput,
+): Promise<void> {
   const wholes = [...JSON.stringify(spec).matchAll(/"(secretRef|configMapRef)":{"name":"([^"]+)"}/g)]
   const secrets = secretsIn(spec)
   for (const [, field, name = ''] of wholes)
@@ -75,7 +79,7 @@ function secretsIn(spec: WorkspaceSpecInput): Map<string, Record<string, string>
 }
 
 /** A login that labs have copies of, as its owner shares it. */
-async function shareLogin(client: KubeClient, namespace: string, name: string): Promise<void> {
+async function shareLogin(client: Pick<KubeClient, 'create'>, namespace: string, name: string): Promise<void> {
   await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
   await client.create(SECRET, {
     apiVersion: 'v1',
@@ -87,7 +91,7 @@ async function shareLogin(client: KubeClient, namespace: string, name: string): 
 }
 
 /** A network of the site, as a platform team makes it once. */
-async function makeNetwork(client: KubeClient, namespace: string, name: string): Promise<void> {
+async function makeNetwork(client: Pick<KubeClient, 'create'>, namespace: string, name: string): Promise<void> {
   await client.create(NAMESPACE, { apiVersion: 'v1', kind: NAMESPACE.kind, metadata: { name: namespace } })
   const config = { cniVersion: '0.3.1', name, type: 'bridge', bridge: 'vlan100', capabilities: { mac: true }, ipam: {} }
   await client.create(NETWORK_ATTACHMENT_DEFINITION, {

@@ -50,63 +50,48 @@ async function kubectl(world: World, command: string, namespace: string): Promis
 const cluster = useOwnCluster({ access: true, policy: { concurrency: 4 } })
 
 describe('the common tasks of docs/operations.md', () => {
-  const start = () => World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
-  /** Runs a handle in the namespace of this world, for an image of this name. */
-  const run = (world: World, purpose: string, name = '') =>
-    kubectl(
-      world,
-      handle(purpose).replace(OPERATOR_NAMESPACE, world.operatorNamespace).replace('NAME', name),
-      world.namespace,
-    )
-
-  it('find the policy of a sandbox', async () => {
-    await using world = await World.start(cluster(), { idle: true })
-    await kubectl(world, handle('change the limit, live'), '')
-    const policy = await world.client.get<KubeObject & { data: object }>(CONFIG_MAP, {
-      namespace: OPERATOR_NAMESPACE,
-      name: POLICY_NAME,
-    })
-    expect(policy.data).toMatchObject({ concurrency: '8' })
-  })
-
-  it('change the limit, show the queue and who downloads', async () => {
-    await using world = await start()
+  it('find the policy of a sandbox, change the limit, show the queue, refresh and stop a download, and retry what failed', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
     world.mostDownloads = 8
-    await world.syncImage('one')
-    await run(world, 'change the limit, live')
+    for (const { rule } of SCRIPTED_PATHS) world.imageServer.set(rule)
+    /** Runs a handle in the namespace of this world, for an image of this name. */
+    const run = (purpose: string, name = '') =>
+      kubectl(
+        world,
+        handle(purpose).replace(OPERATOR_NAMESPACE, world.operatorNamespace).replace('NAME', name),
+        world.namespace,
+      )
+
+    await kubectl(world, handle('change the limit, live'), '')
+    const policy = { namespace: OPERATOR_NAMESPACE, name: POLICY_NAME }
+    expect(await world.client.get(CONFIG_MAP, policy)).toMatchObject({ data: { concurrency: '8' } })
+
+    const { status } = await world.syncImage('one')
+    await run('change the limit, live')
     await world.until('the limit in force', () => world.ledger?.limit === 8)
     expect(handle('see the queue in order')).toContain('--sort-by=.status.queuedAt')
-    expect((await run(world, 'see the queue in order')).map(({ metadata }) => metadata.name)).toContain('one')
-    expect(await run(world, 'see who downloads now')).toMatchObject([{ data: { limit: '8' } }])
-    expect(await run(world, 'see what machines wait for')).toEqual([])
-    await world.finish()
-  })
+    expect((await run('see the queue in order')).map(({ metadata }) => metadata.name)).toContain('one')
+    expect(await run('see who downloads now')).toMatchObject([{ data: { limit: '8' } }])
+    expect(await run('see what machines wait for')).toEqual([])
 
-  it('refresh an image, and stop a download', async () => {
-    await using world = await start()
-    const { status } = await world.syncImage('one')
     const release = world.gate.hold(world.urlOf('one'))
-    await run(world, 'refresh an image', 'one')
+    await run('refresh an image', 'one')
     await world.untilDownloading('one', 2)
     await world.untilImage('one', 'another revision', (image) => image.status?.revision !== status?.revision)
-    await run(world, 'stop a download, hold an image back', 'one')
+    await run('stop a download, hold an image back', 'one')
     await world.untilReason('one', 'Suspended')
     release()
-    await world.finish()
-  })
 
-  it('retry a failed image, here one of the paths at which a sandbox fails', async () => {
-    await using world = await start()
-    for (const { rule } of SCRIPTED_PATHS) world.imageServer.set(rule)
-    await world.createImage('one', { url: 'https://any.host/fails-twice/name.qcow2' })
+    // One of the paths at which a sandbox fails.
+    await world.createImage('failed', { url: 'https://any.host/fails-twice/name.qcow2' })
     for (const attempts of [1, 2]) {
-      await world.untilImage('one', 'Failed', ({ status }) => {
-        return status?.phase === 'Failed' && status.attempts?.length === attempts
+      await world.untilImage('failed', 'Failed', (image) => {
+        return image.status?.phase === 'Failed' && image.status.attempts?.length === attempts
       })
-      expect(reasonOf(world.getImage('one'))).toBe('RetryLimitExceeded')
-      await run(world, 'retry a failed one now', 'one')
+      expect(reasonOf(world.getImage('failed'))).toBe('RetryLimitExceeded')
+      await run('retry a failed one now', 'failed')
     }
-    await world.untilSynced('one')
+    await world.untilSynced('failed')
     await world.finish()
   })
 })

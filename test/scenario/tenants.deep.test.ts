@@ -20,6 +20,7 @@ const cluster = useCluster()
 
 // Objects that a user with all permissions in their own namespace can create there, with any label, name, owner and finalizer.
 
+const KEEP = 'tenant.example.com/keep'
 const UPLOAD = {
   source: { upload: {} },
   storage: { resources: { requests: { storage: '16Mi' } }, accessModes: ['ReadWriteOnce'] },
@@ -98,8 +99,8 @@ class Tenant {
   }
 }
 
-describe('a tenant who forges pods', () => {
-  it('fails no download of others with them, holds no slot, and hangs no deletion', async () => {
+describe('a tenant who forges objects', () => {
+  it('fails, ends and holds up no download of others with pods, and frees the slot of their own image when that is deleted', async () => {
     await using world = await World.start(cluster(), { policy: { concurrency: '1', retryLimit: '0' } })
     const tenant = await Tenant.in(world)
     const release = await heldDownload(world, 'victim')
@@ -108,7 +109,7 @@ describe('a tenant who forges pods', () => {
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: 'prime-x', uid: 'prime-x', controller: true }
     await tenant.forge(POD, { labels })
     await tenant.forge(POD, { labels, ownerReferences: [claim] })
-    await tenant.forge(POD, { labels, ownerReferences: [ownedBy(victim)], finalizers: ['tenant.example.com/keep'] })
+    await tenant.forge(POD, { labels, ownerReferences: [ownedBy(victim)], finalizers: [KEEP] })
     await tenant.forge(POD, { namespace: world.namespace, labels })
     await world.untilRenewed(3)
     release()
@@ -116,13 +117,7 @@ describe('a tenant who forges pods', () => {
     expect(synced.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
     await world.deleteImage('victim')
     await world.untilGone('victim')
-    await world.syncImage('next')
-    await tenant.finish()
-  })
 
-  it('frees the slots of their own images all the same when those are deleted', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const tenant = await Tenant.in(world)
     world.gate.hold(world.urlOf('own'))
     await world.createImage('own', {}, { namespace: tenant.namespace })
     await world.until(
@@ -135,52 +130,11 @@ describe('a tenant who forges pods', () => {
     await world.deleteImage('own', tenant.namespace)
     await world.untilGone('own', tenant.namespace)
     await world.untilSynced('next')
-    await tenant.clear()
-    await world.finish()
-  })
-})
-
-describe('a tenant who forges DataVolumes', () => {
-  it('takes no slot with them, whatever image they name', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const tenant = await Tenant.in(world)
-    const other = await world.createImage('suspended', { suspend: true })
-    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '01234567' }
-    const owners = [
-      ownedBy(other, { name: 'nobody', uid: '00000000-0000-4000-8000-000000000000' }),
-      ownedBy(other, { apiVersion: 'nope.example/v1' }),
-      ownedBy(other),
-    ]
-    for (const owner of owners) await tenant.forge(DATA_VOLUME, { labels, ownerReferences: [owner] })
-    await tenant.forge(DATA_VOLUME, { labels: { ...labels, [LABELS.imageUid]: other.metadata.uid ?? '' } })
-    await world.syncImage('honest')
     await tenant.finish()
   })
 
-  it('stops no queue with them, though they go on making them for an image of their own', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    const tenant = await Tenant.in(world)
-    const own = await world.createImage('own', { suspend: true }, { namespace: tenant.namespace })
-    const forged = { labels: labelsOf(own), ownerReferences: [ownedBy(own)], finalizers: ['tenant.example.com/keep'] }
-    await tenant.forge(DATA_VOLUME, forged)
-    await world.createImage('honest')
-    const synced = world.untilSynced('honest')
-    let isSynced = false
-    const forge = async () => {
-      for (; !isSynced; await world.untilRenewed(1)) await tenant.forge(DATA_VOLUME, forged)
-    }
-    const forging = forge()
-    await synced.finally(() => {
-      isSynced = true
-    })
-    await forging
-    await tenant.finish()
-  })
-})
-
-describe('a tenant who forges the children of somebody else’s image', () => {
-  it('takes no artifact from it, and gives it none', async () => {
-    await using world = await World.start(cluster())
+  it('takes no artifact from an image of somebody else with its children, gives it none, and takes no slot, though they go on', async () => {
+    await using world = await World.start(cluster(), { policy: { concurrency: '2' } })
     const tenant = await Tenant.in(world)
     const release = world.gate.hold(world.urlOf('running'))
     await world.createImage('done')
@@ -191,7 +145,7 @@ describe('a tenant who forges the children of somebody else’s image', () => {
       const image = world.getImage(name) as Image
       const child = { name: childName(name, image.status?.revision ?? ''), labels: labelsOf(image) }
       // The garbage collector deletes an object with an owner in another namespace. The tenant's finalizer keeps it.
-      const owned = { ...child, ownerReferences: [ownedBy(image)], finalizers: ['tenant.example.com/keep'] }
+      const owned = { ...child, ownerReferences: [ownedBy(image)], finalizers: [KEEP] }
       await tenant.forge(DATA_VOLUME, owned)
       const snapshot = await tenant.forge(VOLUME_SNAPSHOT, owned)
       await tenant.report(VOLUME_SNAPSHOT, snapshot, { readyToUse: true })
@@ -206,6 +160,30 @@ describe('a tenant who forges the children of somebody else’s image', () => {
       'Syncing',
       undefined,
     ])
+
+    // One slot is left for others, which they get beside DataVolumes of any owner.
+    const own = await world.createImage('own', { suspend: true }, { namespace: tenant.namespace })
+    const labels = { [LABELS.managedBy]: MANAGER, [LABELS.revision]: '01234567' }
+    const owners = [
+      ownedBy(own, { name: 'nobody', uid: '00000000-0000-4000-8000-000000000000' }),
+      ownedBy(own, { apiVersion: 'nope.example/v1' }),
+      ownedBy(own),
+    ]
+    for (const owner of owners) await tenant.forge(DATA_VOLUME, { labels, ownerReferences: [owner] })
+    await tenant.forge(DATA_VOLUME, { labels: { ...labels, [LABELS.imageUid]: own.metadata.uid ?? '' } })
+    const forged = { labels: labelsOf(own), ownerReferences: [ownedBy(own)], finalizers: [KEEP] }
+    await tenant.forge(DATA_VOLUME, forged)
+    await world.createImage('honest')
+    let isSynced = false
+    const forge = async () => {
+      for (; !isSynced; await world.untilRenewed(1)) await tenant.forge(DATA_VOLUME, forged)
+    }
+    const forging = forge()
+    await world.untilSynced('honest').finally(() => {
+      isSynced = true
+    })
+    await forging
+
     release()
     const synced = await world.untilSynced('running')
     expect(synced.status?.attempts?.map(({ outcome }) => outcome)).toEqual(['Succeeded'])
@@ -256,43 +234,5 @@ describe('a tenant whose DataSync has the name, the workspace and the vms of som
     await ours.delete('lab')
     await world.untilGone(name)
     await world.finish()
-  })
-})
-
-describe('a finalizer of somebody', () => {
-  const cluster = useCluster()
-  const KEEP = 'tenant.example.com/keep'
-
-  it('on a DataVolume that was stopped keeps no slot; the next attempt waits until it is gone', async () => {
-    await using world = await World.start(cluster(), { policy: { concurrency: '1' } })
-    await heldDownload(world, 'kept')
-    const [dataVolume] = world.childrenOf('kept')
-    if (dataVolume === undefined) throw new Error('no DataVolume')
-    await world.client.mergePatch(DATA_VOLUME, dataVolume.metadata, { metadata: { finalizers: [KEEP] } })
-    await world.createImage('next')
-    await world.patchImage('kept', { spec: { suspend: true } })
-    await world.untilSynced('next')
-    expect(world.childrenOf('kept').map(({ metadata }) => metadata.uid)).toEqual([dataVolume.metadata.uid])
-    await world.patchImage('kept', { spec: { suspend: false } })
-    world.gate.releaseAll()
-    await world.untilRenewed(3)
-    expect(world.holds('kept')).toBe(false)
-    await world.client.mergePatch(DATA_VOLUME, dataVolume.metadata, { metadata: { finalizers: [] } })
-    await world.untilSynced('kept')
-    await world.finish({ isOrderChecked: false, isLedgerChecked: false })
-  })
-
-  it('on what an object owns holds that one in the foreground, until it is deleted again in the background', async () => {
-    await using world = await World.start(cluster(), { idle: true })
-    const tenant = await Tenant.in(world)
-    const held = await tenant.forge(DATA_VOLUME, {})
-    const owner = ownedBy(held, { blockOwnerDeletion: true })
-    await tenant.forge(PERSISTENT_VOLUME_CLAIM, { ownerReferences: [owner], finalizers: [KEEP] })
-    await world.client.delete(DATA_VOLUME, held.metadata, { propagationPolicy: 'Foreground' })
-    const find = () => world.mirror.dataVolumes.get(`${tenant.namespace}/${held.metadata.name}`)
-    await world.until('the wait', () => find()?.metadata.finalizers?.includes('foregroundDeletion'))
-    await world.client.delete(DATA_VOLUME, held.metadata, { propagationPolicy: 'Background' })
-    await world.until('its end', () => find() === undefined || undefined)
-    await tenant.clear()
   })
 })

@@ -123,7 +123,7 @@ it('the owners of a workspace work in it, and nobody else changes or deletes it'
 })
 
 it('who may not read a Secret adds nothing that reads a copy of it, unless they own the lab', async () => {
-  await using workspaces = await Workspaces.start(cluster())
+  await using workspaces = await Workspaces.start(cluster(), {}, { idle: true })
   const { controlPlane } = cluster()
   await using admin = new ApiUser(controlPlane.kubeconfigPath)
   await using author = new ApiUser((await controlPlane.addUser('author', [])).path)

@@ -1,4 +1,4 @@
-import { ANNOTATIONS } from '@open-terrain/constructs'
+import { ANNOTATIONS, type WorkspaceSpecInput } from '@open-terrain/constructs'
 import { virtualMachine } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { ownerIn } from '../../operator/cluster/ownership.ts'
@@ -17,106 +17,147 @@ import { useCluster } from '../harness/cluster.ts'
 import { conditionOf, WORKSPACE_SNAPSHOT } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { WorkspaceSnapshots } from '../harness/workspace-snapshots.ts'
-import { DEPLOYED, Workspaces } from '../harness/workspaces.ts'
+import { Workspaces } from '../harness/workspaces.ts'
+import type { World } from '../harness/world.ts'
 
 const cluster = useCluster()
 
-const [VM] = DEPLOYED.vms as [(typeof DEPLOYED.vms)[number]]
-const VICTIM = {
-  ...VM,
-  name: 'victim',
-  interfaces: [{ network: 'control-net', ipAddress: '10.10.0.162/24' }],
+const machine = (name: string, at: number) => ({
+  name,
+  backingVMDiskImage: 'shared',
+  resources: { cpu: '1', memory: '1Gi' },
+  interfaces: [{ network: 'net', ipAddress: `10.9.0.${at}/24` }],
+})
+const VM = machine('server', 161)
+const VICTIM = machine('victim', 162)
+const VOLUMES = ['data', 'more']
+const LAB = {
+  networks: [{ name: 'net', cidr: '10.9.0.0/24' }],
+  volumes: VOLUMES.map((name) => ({ name, size: '1Gi' })),
+  containerClusters: [
+    {
+      name: 'store',
+      containers: [
+        {
+          name: 'main',
+          image: 'registry.example.com/store:1',
+          volumeMounts: VOLUMES.map((name) => ({ name, containerPath: `/${name}` })),
+        },
+      ],
+    },
+  ],
+  vms: [VM, VICTIM],
+} satisfies WorkspaceSpecInput
+const MACHINES = LAB.vms.map(({ name }) => name)
+
+const rootOn = (claimName = '') => ({ name: 'rootdisk', persistentVolumeClaim: { claimName } })
+
+/** Returns the values of a field, wherever it is in these objects. */
+function valuesOf(field: string, objects: readonly KubeObject[]): string[] {
+  return [...JSON.stringify(objects).matchAll(new RegExp(`"${field}":"([^"]+)"`, 'g'))].map(([, value = '']) => value)
 }
-/** Two machines and a volume. */
-const LAB = { ...DEPLOYED, vms: [VM, VICTIM] }
+
+/** What of a lab a restore changes. */
+class RestoredLab {
+  readonly #world: World
+  readonly #namespace: string
+
+  constructor(world: World, namespace: string) {
+    this.#world = world
+    this.#namespace = namespace
+  }
+
+  readonly rootOf = async (name: string) => (await this.#templateOf(name)).volumes?.[0]
+  readonly interfacesOf = async (name: string) => (await this.#templateOf(name)).domain?.devices?.interfaces
+
+  /** Names of the claims of its volumes. */
+  async claims(): Promise<string[]> {
+    const { items } = await this.#world.client.list(PERSISTENT_VOLUME_CLAIM, { namespace: this.#namespace })
+    const ofVolumes = items.filter((one) => ownerIn(one.metadata)?.kind === 'Workspace' && !isTerminating(one))
+    return ofVolumes.map((one) => one.metadata.name).toSorted()
+  }
+
+  async #templateOf(name: string) {
+    const key = { namespace: this.#namespace, name }
+    return (await this.#world.client.get<Machine>(KUBEVIRT_VIRTUAL_MACHINE, key)).spec.template.spec
+  }
+}
 
 describe('a point in time of a workspace', () => {
-  it('has a snapshot of each machine and volume, is limited by the policy, and goes with its snapshots', async () => {
-    await using workspaces = await Workspaces.start(cluster(), { workspaceSnapshotLimit: '1' })
+  it('has a snapshot of each machine and volume, puts all of them back once the lab is off, and goes without them; a reset begins anew', async () => {
+    await using workspaces = await Workspaces.start(cluster(), { resetGrace: '0s', workspaceSnapshotLimit: '1' })
     const { world } = workspaces
     const { client } = world
-    const { metadata } = await workspaces.deploy('lab', LAB as typeof DEPLOYED)
+    const { metadata } = await workspaces.deploy('lab', LAB)
     const namespace = metadata.name
     const points = new WorkspaceSnapshots(world, namespace)
+    const lab = new RestoredLab(world, namespace)
     await points.create('before-exam', { description: 'before the exam' })
-    const done = await points.untilStand('before-exam', 'Succeeded', 'Taken')
-    expect(['Ready', 'Settled', 'Stalled'].map((type) => conditionOf(done, type)?.status)).toEqual([
+    const taken = await points.untilStand('before-exam', 'Succeeded', 'Taken')
+    expect(['Ready', 'Settled', 'Stalled'].map((type) => conditionOf(taken, type)?.status)).toEqual([
       'True',
       'True',
       'False',
     ])
-    const members = done.status?.members ?? []
-    expect(members.map(({ kind, ready }) => [kind, ready])).toEqual([
-      ['Machine', true],
-      ['Machine', true],
-      ...LAB.volumes.map(() => ['Volume', true]),
+    expect(taken.status?.members?.map(({ kind, ready }) => [kind, ready])).toEqual([
+      ...MACHINES.map(() => ['Machine', true]),
+      ...VOLUMES.map(() => ['Volume', true]),
     ])
-    for (const { kind, consistency, message } of members)
+    for (const { kind, consistency, message } of taken.status?.members ?? [])
       expect([consistency, message]).toEqual([kind === 'Machine' ? 'GuestAgent,Online' : undefined, undefined])
-
     await expect(
       client.mergePatch(WORKSPACE_SNAPSHOT, { namespace, name: 'before-exam' }, { spec: { description: 'another' } }),
     ).rejects.toThrow(/cannot be changed: a point in time is taken once/)
 
     await points.create('after-exam')
-    const refused = await points.untilStand('after-exam', 'Pending', 'LimitReached')
-    expect(refused.status?.message).toContain('workspaceSnapshotLimit allows 1: delete one that is not needed')
-    expect((await client.list(VIRTUAL_MACHINE_SNAPSHOT, { namespace })).items).toHaveLength(2)
+    const limited = await points.untilStand('after-exam', 'Pending', 'LimitReached')
+    expect(limited.status?.message).toContain('workspaceSnapshotLimit allows 1: delete one that is not needed')
+    expect((await client.list(VIRTUAL_MACHINE_SNAPSHOT, { namespace })).items).toHaveLength(MACHINES.length)
 
+    const interfaces = await Promise.all(MACHINES.map(lab.interfacesOf))
+    await points.restore('before-exam', 'while it runs', null)
+    const running = await points.untilRestored('before-exam', 'Refused', 'switched off')
+    expect(running.status?.restore?.message).toContain('set its spec.powerState to Halted')
+    await workspaces.patch(namespace, { powerState: 'Halted' })
+    await workspaces.untilReason(namespace, 'Halted')
+    await points.restore('before-exam', 'all of it', null)
+    const { status } = await points.untilRestored('before-exam', 'Succeeded', 'have their restored claims')
+    const { members = [], volumes: restored = [] } = status?.restore ?? {}
+    expect(members.map(({ name, phase }) => [name, phase])).toEqual(MACHINES.map((name) => [name, 'Succeeded']))
+    for (const { name, claim } of members) expect(await lab.rootOf(name)).toEqual(rootOn(claim))
+    await expect.poll(async () => (await client.list(VIRTUAL_MACHINE_RESTORE, { namespace })).items).toEqual([])
+    expect(restored.map(({ name, phase }) => [name, phase])).toEqual(VOLUMES.map((name) => [name, 'Succeeded']))
+    const claims = restored.map(({ claim }) => claim)
+    // Those from before stay.
+    const all = [...VOLUMES, ...claims].toSorted()
+    expect(await lab.claims()).toEqual(all)
+
+    // What goes with the point in time is nothing that the lab uses.
     const end = world.simulators.kubevirt.failSnapshots(VM.name, 'snapshot deadline exceeded')
     await points.delete('before-exam')
     const failed = await points.untilStand('after-exam', 'Failed', 'MemberFailed')
     end()
     expect(failed.status?.message).toContain(`machine ${VM.name}: snapshot deadline exceeded`)
-    expect(failed.status?.ready).toBe(`${members.length - 1}/${members.length}`)
+    const count = MACHINES.length + VOLUMES.length
+    expect(failed.status?.ready).toBe(`${count - 1}/${count}`)
+    const snapshots = async () => (await client.list(VOLUME_SNAPSHOT, { namespace })).items
     // The garbage collector takes those of the other one.
-    const left = async () => (await client.list(VOLUME_SNAPSHOT, { namespace })).items.map((one) => one.metadata.name)
-    await expect.poll(async () => (await left()).filter((name) => !name.startsWith('after-exam-'))).toEqual([])
-
-    await workspaces.delete(namespace)
-    await points.untilGone('after-exam')
-    await world.finish()
-  })
-})
-
-describe('a restore of a point in time', () => {
-  it('is refused while the lab is on, and puts the machines of one that is off back, which a reset replaces again', async () => {
-    await using workspaces = await Workspaces.start(cluster(), { resetGrace: '0s' })
-    const { world } = workspaces
-    const { client } = world
-    const { metadata } = await workspaces.deploy('lab', LAB as typeof DEPLOYED)
-    const namespace = metadata.name
-    const names = LAB.vms.map(({ name }) => name)
-    const machines = new Machines(world, namespace)
-    const points = new WorkspaceSnapshots(world, namespace)
-    const kubevirtOf = async (name: string) => await client.get<Machine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name })
-    const rootOf = async (name: string) => (await kubevirtOf(name)).spec.template.spec.volumes?.[0]
-    const interfacesOf = async (name: string) => (await kubevirtOf(name)).spec.template.spec.domain?.devices?.interfaces
-    await points.create('before-exam')
-    await points.untilStand('before-exam', 'Succeeded', 'Taken')
-    const interfaces = await Promise.all(names.map(interfacesOf))
-
-    await points.restore('before-exam', 'while it runs')
-    const running = await points.untilRestored('before-exam', 'Refused', 'switched off')
-    expect(running.status?.restore?.message).toContain('set its spec.powerState to Halted')
-    await workspaces.patch(namespace, { powerState: 'Halted' })
-    await workspaces.untilReason(namespace, 'Halted')
-    await points.restore('before-exam', 'the machines')
-    const done = await points.untilRestored('before-exam', 'Succeeded', 'start from their restored disks')
-    const members = done.status?.restore?.members ?? []
-    expect(members.map(({ name, phase }) => [name, phase])).toEqual(names.map((name) => [name, 'Succeeded']))
-    for (const { name, claim } of members)
-      expect(await rootOf(name)).toEqual({ name: 'rootdisk', persistentVolumeClaim: { claimName: claim } })
-    await expect.poll(async () => (await client.list(VIRTUAL_MACHINE_RESTORE, { namespace })).items).toEqual([])
+    const isOfOther = ({ metadata: { name } }: KubeObject) => !name.startsWith('after-exam-')
+    await expect.poll(async () => (await snapshots()).filter(isOfOther)).toEqual([])
+    expect(valuesOf('persistentVolumeClaimName', await snapshots())).toEqual(expect.arrayContaining(claims))
 
     await workspaces.patch(namespace, { powerState: 'Running' })
     await workspaces.untilReady(namespace)
+    const mounted = valuesOf('claimName', (await client.list(DEPLOYMENT, { namespace })).items)
+    expect(mounted.length).toBeGreaterThan(0)
+    expect(claims).toEqual(expect.arrayContaining(mounted))
+    expect(await lab.claims()).toEqual(all)
+    const machines = new Machines(world, namespace)
     for (const { name, claim = '' } of members) {
       const vm = await machines.until(name, 'restored', (one) => conditionOf(one, 'DiskRestored') !== undefined)
-      expect(vm.status?.restoredClaim).toBe(claim)
-      expect(await rootOf(name)).toEqual({ name: 'rootdisk', persistentVolumeClaim: { claimName: claim } })
+      expect([vm.status?.restoredClaim, await lab.rootOf(name)]).toEqual([claim, rootOn(claim)])
     }
-    expect(await Promise.all(names.map(interfacesOf))).toEqual(interfaces)
+    expect(await Promise.all(MACHINES.map(lab.interfacesOf))).toEqual(interfaces)
 
     const annotations = { [ANNOTATIONS.resetRequestedAt]: '2026-01-02T12:00:00Z' }
     await client.mergePatch(virtualMachine, { namespace, name: VICTIM.name }, { metadata: { annotations } })
@@ -127,54 +168,9 @@ describe('a restore of a point in time', () => {
       ({ status }) => status?.clone?.name === root && status.diskUID !== undefined,
     )
     await machines.untilReady(VICTIM.name, 'Running')
-    expect(await rootOf(VICTIM.name)).toEqual({ name: 'rootdisk', dataVolume: { name: root } })
+    expect(await lab.rootOf(VICTIM.name)).toEqual({ name: 'rootdisk', dataVolume: { name: root } })
     await workspaces.delete(namespace)
-    await world.finish()
-  })
-
-  it('puts machines and volumes back, and leaves the claims from before', async () => {
-    await using workspaces = await Workspaces.start(cluster(), { resetGrace: '0s' })
-    const { world } = workspaces
-    const { client } = world
-    const { metadata } = await workspaces.deploy('lab-volumes', LAB as typeof DEPLOYED)
-    const namespace = metadata.name
-    const points = new WorkspaceSnapshots(world, namespace)
-    await points.create('before-exam')
-    await points.untilStand('before-exam', 'Succeeded', 'Taken')
-    await workspaces.patch(namespace, { powerState: 'Halted' })
-    await workspaces.untilReason(namespace, 'Halted')
-    const first = LAB.volumes.map(({ name }) => name).toSorted()
-
-    await points.restore('before-exam', 'all of it', null)
-    const done = await points.untilRestored('before-exam', 'Succeeded', 'have their restored claims')
-    const volumes = done.status?.restore?.volumes ?? []
-    expect(volumes.map(({ name, phase }) => [name, phase])).toEqual(first.map((name) => [name, 'Succeeded']))
-    expect(done.status?.restore?.members?.every(({ phase }) => phase === 'Succeeded')).toBe(true)
-    const claims = volumes.map(({ claim }) => claim)
-    const claimsNow = async () => {
-      const { items } = await client.list(PERSISTENT_VOLUME_CLAIM, { namespace })
-      const ofVolumes = items.filter((one) => ownerIn(one.metadata)?.kind === 'Workspace' && !isTerminating(one))
-      return ofVolumes.map((one) => one.metadata.name).toSorted()
-    }
-    const all = [...first, ...claims].toSorted()
-    expect(await claimsNow()).toEqual(all)
-
-    // What goes with the point in time is nothing that the lab uses.
-    await points.delete('before-exam')
-    await workspaces.patch(namespace, { powerState: 'Running' })
-    await workspaces.untilReady(namespace)
-    const { items: deployments } = await client.list(DEPLOYMENT, { namespace })
-    const mounted = deployments.flatMap((one) => JSON.stringify(one).match(/"claimName":"[^"]+"/g) ?? [])
-    expect(mounted.length).toBeGreaterThan(0)
-    expect(mounted.every((one) => claims.some((claim) => one.includes(`"${claim}"`)))).toBe(true)
-    expect(await claimsNow()).toEqual(all)
-
-    await points.create('after-exam')
-    await points.untilStand('after-exam', 'Succeeded', 'Taken')
-    const taken = (await client.list(VOLUME_SNAPSHOT, { namespace })).items
-    const sources = taken.flatMap((one) => JSON.stringify(one).match(/"persistentVolumeClaimName":"[^"]+"/g) ?? [])
-    expect(claims.every((claim) => sources.some((one) => one.includes(`"${claim}"`)))).toBe(true)
-    await workspaces.delete(namespace)
+    await points.untilGone('after-exam')
     await world.finish()
   })
 
@@ -193,7 +189,7 @@ describe('a restore of a point in time', () => {
       metadata: { name: className, annotations },
       volumeBindingMode: 'WaitForFirstConsumer',
     } as KubeObject)
-    const { metadata } = await workspaces.deploy('lab-late', { ...DEPLOYED, vms: [] })
+    const { metadata } = await workspaces.deploy('lab-late', { ...LAB, vms: [] })
     const namespace = metadata.name
     const points = new WorkspaceSnapshots(world, namespace)
     await points.create('before-exam')

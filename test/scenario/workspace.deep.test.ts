@@ -1,5 +1,5 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { KubeObject, ResourceType } from '../../operator/kube/kube-object.ts'
 import {
   DEPLOYMENT,
@@ -13,7 +13,9 @@ import {
 import type { Pod } from '../../sandbox/simulators/models.ts'
 import { mayReach, type NetworkPolicy } from '../../sandbox/simulators/network-policies.ts'
 import { useCluster } from '../harness/cluster.ts'
+import { HAS_KUBECTL } from '../harness/kubectl.ts'
 import { refuseCreation } from '../harness/refusal.ts'
+import { waitSettled } from '../harness/wait-settled.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 import type { World } from '../harness/world.ts'
 
@@ -69,139 +71,40 @@ function podOf(world: World, namespace: string, app: string): KubeObject | undef
   )
 }
 
-describe('a workspace', () => {
-  it('of which one child is refused has all others, says whose words that are, and heals', async () => {
-    await using workspaces = await Workspaces.start(cluster(), LOCAL)
-    const { world } = workspaces
-    const { name } = (await workspaces.deploy('refused', LAB)).metadata
-    const [probe] = await all(world, NETWORK_ATTACHMENT_DEFINITION, name)
-    const allow = await refuseCreation(world, {
-      namespace: name,
-      group: NETWORK_ATTACHMENT_DEFINITION.group,
-      version: NETWORK_ATTACHMENT_DEFINITION.version,
-      resource: NETWORK_ATTACHMENT_DEFINITION.plural,
-      message: 'no networks today',
-      probe: { ...probe, metadata: { name: 'probe' } },
-    })
-    await world.client.delete(NETWORK_ATTACHMENT_DEFINITION, { namespace: name, name: 'net-pod' })
-    const web = await world.until('a pod', () => podOf(world, name, 'web'))
-    await world.client.delete(POD, web.metadata)
-    const refused = await workspaces.untilComponent(name, 'Network', 'net', ({ reason }) => reason === 'Refused')
-    expect(refused.message).toContain('no networks today')
-    // The kubelet's message about the pod that should be attached to it.
-    const missing = `cannot find a network-attachment-definition (net-pod) in namespace (${name})`
-    await world.until('Multus misses the network', () =>
-      [...world.mirror.events.values()].some(
-        ({ involvedObject, message = '' }) => involvedObject?.kind === 'Pod' && message.includes(missing),
-      ),
-    )
-    await workspaces.until(name, 'not Ready', ({ status }) => status?.phase !== 'Ready')
-    expect(workspaces.component(name, 'VirtualMachine', 'desk')?.phase).toBe('Ready')
-    expect(workspaces.component(name, 'ContainerCluster', 'probe')?.phase).toBe('Ready')
-    await allow()
-    await workspaces.untilReady(name)
-    await workspaces.delete(name)
-    await world.finish()
-  })
+it('two workspaces with the same of everything share the image and reach nothing of each other, and each heals and follows its spec alone', async () => {
+  await using workspaces = await Workspaces.start(cluster(), LOCAL)
+  const { world } = workspaces
+  const names = [workspaces.name('one'), workspaces.name('two')] as const
+  const [one, two] = names
+  for (const name of names) await workspaces.create(name, LAB)
+  if (HAS_KUBECTL) await checkPipeline(world, one)
+  for (const name of names) await workspaces.untilReady(name)
+  expect(world.downloadsOf(world.urlOf('desk'))).toBe(1)
+  await checkNetworkPolicies(world, names)
+  await checkNetworks(world, names)
+  await checkVolumes(world, names)
+  await checkRights(world, names)
 
-  it('follows its spec, and is put right where somebody changed what it consists of', async () => {
-    await using workspaces = await Workspaces.start(cluster(), LOCAL)
-    const { world } = workspaces
-    const { name } = (await workspaces.deploy('edited', LAB)).metadata
-    const before = await world.until('a pod', () => podOf(world, name, 'web'))
-    const newer = { ...WEB, containers: WEB.containers.map((one) => ({ ...one, image: 'registry.example.com/web:2' })) }
-    await workspaces.patch(name, {
-      networks: [NETWORK, { name: 'more', cidr: '10.10.0.0/24' }],
-      volumes: [
-        { name: 'data', size: '1Gi', localPath: '/data' },
-        { name: 'new', size: '1Gi', localPath: '/new' },
-      ],
-      containerClusters: [newer],
-    })
-    const edited = await workspaces.untilReady(name)
-    expect(edited.status?.components?.map(({ kind, name: each }) => `${kind} ${each}`)).toEqual(
-      expect.arrayContaining(['Network more', 'Volume new', 'ContainerCluster web']),
-    )
-    const image = () => (podOf(world, name, 'web') as unknown as Pod | undefined)?.spec.containers[0]?.image
-    await world.until('the new pod', () => image() === 'registry.example.com/web:2')
-    expect(podOf(world, name, 'web')?.metadata.uid).not.toBe(before.metadata.uid)
-    await world.until(
-      'what is not asked for is gone',
-      () => world.mirror.deployments.get(`${name}/probe`) === undefined,
-    )
-    expect((await all(world, PERSISTENT_VOLUME_CLAIM, name)).map(({ metadata }) => metadata.name)).toContain('new')
-    await workspaces.patch(name, { volumes: [{ name: 'data', size: '1Gi', localPath: '/data' }] })
-    await world.until('the claim is gone', () => world.mirror.claims.get(`${name}/new`) === undefined)
-    await workspaces.untilReady(name)
-
-    const uids = new Map<string, string | undefined>()
-    for (const [type, object] of [
-      [DEPLOYMENT, 'web'],
-      [NETWORK_ATTACHMENT_DEFINITION, 'net'],
-      [NETWORK_POLICY, 'default-deny'],
-    ] as const) {
-      uids.set(object, (await world.client.get(type, { namespace: name, name: object })).metadata.uid)
-      await world.client.delete(type, { namespace: name, name: object })
-    }
-    const open = { spec: { ingress: [{}], policyTypes: ['Ingress'] } }
-    await world.client.mergePatch(NETWORK_POLICY, { namespace: name, name: 'allow-cdi-copies' }, open)
-    await world.client.mergePatch(
-      NAMESPACE,
-      { name },
-      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } },
-    )
-    await world.until('the network is back', () => {
-      const found = world.mirror.networks.get(`${name}/net`)
-      return found !== undefined && found.metadata.uid !== uids.get('net')
-    })
-    await world.until(
-      'the namespace is as it was',
-      () => world.mirror.namespaces.get(name)?.metadata.labels?.['pod-security.kubernetes.io/enforce'] === 'baseline',
-    )
-    await world.until(
-      'the Deployment is back',
-      () => world.mirror.deployments.get(`${name}/web`)?.metadata.uid !== uids.get('web'),
-    )
-    await workspaces.untilReady(name)
-    await expect
-      .poll(
-        async () =>
-          (await all<NetworkPolicy>(world, NETWORK_POLICY, name)).find(
-            ({ metadata }) => metadata.name === 'allow-cdi-copies',
-          )?.spec.ingress,
-      )
-      .not.toEqual([{}])
-    expect((await all(world, NETWORK_POLICY, name)).map(({ metadata }) => metadata.name)).toContain('default-deny')
-    await workspaces.delete(name)
-    await world.finish()
-  })
-})
-
-describe('two workspaces with the same of everything', () => {
-  it('share the image, and reach neither each other nor what is in each other', async () => {
-    await using workspaces = await Workspaces.start(cluster(), LOCAL)
-    const { world } = workspaces
-    const names = [workspaces.name('one'), workspaces.name('two')] as const
-    const [one, two] = names
-    for (const name of names) await workspaces.create(name, LAB)
-    for (const name of names) await workspaces.untilReady(name)
-    expect(world.downloadsOf(world.urlOf('desk'))).toBe(1)
-    await checkNetworkPolicies(world, names)
-    await checkNetworks(world, names)
-    await checkVolumes(world, names)
-    await checkRights(world, names)
-
-    await workspaces.delete(one)
-    const isOfTwo = (names: readonly string[] = []) => names.length > 0 && names.every((each) => each.includes(two))
-    await world.untilImage('shared', 'references of one', ({ status }) => isOfTwo(status?.references?.names))
-    expect(workspaces.get(two)?.status?.phase).toBe('Ready')
-    await workspaces.delete(two)
-    await world.untilGone('shared')
-    await world.finish()
-  })
+  await checkRefusedChild(workspaces, one)
+  await checkNewSpec(workspaces, one)
+  await checkRepairs(workspaces, one)
+  await workspaces.delete(one)
+  const isOfTwo = (names: readonly string[] = []) => names.length > 0 && names.every((each) => each.includes(two))
+  await world.untilImage('shared', 'references of one', ({ status }) => isOfTwo(status?.references?.names))
+  expect(workspaces.get(two)?.status?.phase).toBe('Ready')
+  await workspaces.delete(two)
+  await world.untilGone('shared')
+  await world.finish()
 })
 
 type Names = readonly [string, string]
+
+/** A pipeline that waits with examples/wait-settled.sh goes on when a workspace is ready, and its machine with it. */
+async function checkPipeline(world: World, name: string): Promise<void> {
+  const ready = { code: 0, output: expect.stringMatching(/^Ready: /) }
+  expect(await waitSettled(world, `otws/${name}`)).toEqual(ready)
+  expect(await waitSettled(world, `otvm/${DESK.name}`, { within: name })).toEqual(ready)
+}
 
 /** Checks the network that all pods share. */
 async function checkNetworkPolicies(world: World, names: Names): Promise<void> {
@@ -292,4 +195,104 @@ async function checkRights(world: World, [mine, theirs]: Names): Promise<void> {
       expect([namespace, verb, resource, JSON.parse(text).status.allowed]).toEqual([namespace, verb, resource, false])
     }
   }
+}
+
+/** One child is refused: all others are there, it says whose words that are, and it heals. */
+async function checkRefusedChild(workspaces: Workspaces, name: string): Promise<void> {
+  const { world } = workspaces
+  const [probe] = await all(world, NETWORK_ATTACHMENT_DEFINITION, name)
+  const allow = await refuseCreation(world, {
+    namespace: name,
+    group: NETWORK_ATTACHMENT_DEFINITION.group,
+    version: NETWORK_ATTACHMENT_DEFINITION.version,
+    resource: NETWORK_ATTACHMENT_DEFINITION.plural,
+    message: 'no networks today',
+    probe: { ...probe, metadata: { name: 'probe' } },
+  })
+  await world.client.delete(NETWORK_ATTACHMENT_DEFINITION, { namespace: name, name: 'net-pod' })
+  const web = await world.until('a pod', () => podOf(world, name, 'web'))
+  await world.client.delete(POD, web.metadata)
+  const refused = await workspaces.untilComponent(name, 'Network', 'net', ({ reason }) => reason === 'Refused')
+  expect(refused.message).toContain('no networks today')
+  // The kubelet's message about the pod that should be attached to it.
+  const missing = `cannot find a network-attachment-definition (net-pod) in namespace (${name})`
+  await world.until('Multus misses the network', () =>
+    [...world.mirror.events.values()].some(
+      ({ involvedObject, message = '' }) => involvedObject?.kind === 'Pod' && message.includes(missing),
+    ),
+  )
+  await workspaces.until(name, 'not Ready', ({ status }) => status?.phase !== 'Ready')
+  expect(workspaces.component(name, 'VirtualMachine', 'desk')?.phase).toBe('Ready')
+  expect(workspaces.component(name, 'ContainerCluster', 'probe')?.phase).toBe('Ready')
+  await allow()
+  await workspaces.untilReady(name)
+}
+
+async function checkNewSpec(workspaces: Workspaces, name: string): Promise<void> {
+  const { world } = workspaces
+  const before = await world.until('a pod', () => podOf(world, name, 'web'))
+  const newer = { ...WEB, containers: WEB.containers.map((one) => ({ ...one, image: 'registry.example.com/web:2' })) }
+  await workspaces.patch(name, {
+    networks: [NETWORK, { name: 'more', cidr: '10.10.0.0/24' }],
+    volumes: [
+      { name: 'data', size: '1Gi', localPath: '/data' },
+      { name: 'new', size: '1Gi', localPath: '/new' },
+    ],
+    containerClusters: [newer],
+  })
+  const edited = await workspaces.untilReady(name)
+  expect(edited.status?.components?.map(({ kind, name: each }) => `${kind} ${each}`)).toEqual(
+    expect.arrayContaining(['Network more', 'Volume new', 'ContainerCluster web']),
+  )
+  const image = () => (podOf(world, name, 'web') as unknown as Pod | undefined)?.spec.containers[0]?.image
+  await world.until('the new pod', () => image() === 'registry.example.com/web:2')
+  expect(podOf(world, name, 'web')?.metadata.uid).not.toBe(before.metadata.uid)
+  await world.until('what is not asked for is gone', () => world.mirror.deployments.get(`${name}/probe`) === undefined)
+  expect((await all(world, PERSISTENT_VOLUME_CLAIM, name)).map(({ metadata }) => metadata.name)).toContain('new')
+  await workspaces.patch(name, { volumes: [{ name: 'data', size: '1Gi', localPath: '/data' }] })
+  await world.until('the claim is gone', () => world.mirror.claims.get(`${name}/new`) === undefined)
+  await workspaces.untilReady(name)
+}
+
+/** Somebody deletes and changes what it consists of. */
+async function checkRepairs(workspaces: Workspaces, name: string): Promise<void> {
+  const { world } = workspaces
+  const uids = new Map<string, string | undefined>()
+  for (const [type, object] of [
+    [DEPLOYMENT, 'web'],
+    [NETWORK_ATTACHMENT_DEFINITION, 'net'],
+    [NETWORK_POLICY, 'default-deny'],
+  ] as const) {
+    uids.set(object, (await world.client.get(type, { namespace: name, name: object })).metadata.uid)
+    await world.client.delete(type, { namespace: name, name: object })
+  }
+  const open = { spec: { ingress: [{}], policyTypes: ['Ingress'] } }
+  await world.client.mergePatch(NETWORK_POLICY, { namespace: name, name: 'allow-cdi-copies' }, open)
+  await world.client.mergePatch(
+    NAMESPACE,
+    { name },
+    { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'privileged' } } },
+  )
+  await world.until('the network is back', () => {
+    const found = world.mirror.networks.get(`${name}/net`)
+    return found !== undefined && found.metadata.uid !== uids.get('net')
+  })
+  await world.until(
+    'the namespace is as it was',
+    () => world.mirror.namespaces.get(name)?.metadata.labels?.['pod-security.kubernetes.io/enforce'] === 'baseline',
+  )
+  await world.until(
+    'the Deployment is back',
+    () => world.mirror.deployments.get(`${name}/web`)?.metadata.uid !== uids.get('web'),
+  )
+  await workspaces.untilReady(name)
+  await expect
+    .poll(
+      async () =>
+        (await all<NetworkPolicy>(world, NETWORK_POLICY, name)).find(
+          ({ metadata }) => metadata.name === 'allow-cdi-copies',
+        )?.spec.ingress,
+    )
+    .not.toEqual([{}])
+  expect((await all(world, NETWORK_POLICY, name)).map(({ metadata }) => metadata.name)).toContain('default-deny')
 }

@@ -9,13 +9,13 @@ import {
   VIRTUAL_MACHINE_INSTANCE,
 } from '../../operator/kube/resource-types.ts'
 import { useCluster } from '../harness/cluster.ts'
-import { conditionOf } from '../harness/kinds.ts'
+import { conditionOf, type Workspace } from '../harness/kinds.ts'
 import { Workspaces } from '../harness/workspaces.ts'
 
 const cluster = useCluster()
 
 describe('the workspace of the proposal', () => {
-  it('goes from nothing to Ready with the rights of an installation, and with all that it made but the image that the policy retains', async () => {
+  it('goes from nothing to Ready with the rights of an installation, is switched off and on, and goes with all that it made but the image that the policy retains', async () => {
     await using workspaces = await Workspaces.start(cluster(), {
       reclaimPolicy: 'Retain',
       localVolumeRoot: '/srv/labs',
@@ -46,6 +46,7 @@ describe('the workspace of the proposal', () => {
     const volumes = async () =>
       (await world.client.list(PERSISTENT_VOLUME)).items.filter(({ metadata }) => metadata.name.startsWith(name))
     expect(await volumes()).toHaveLength(2)
+    await checkPower(workspaces, ready)
 
     await workspaces.delete(name)
     const order = [
@@ -71,36 +72,31 @@ describe('the workspace of the proposal', () => {
     expect(world.getImage('demo-vmdi')?.status?.phase).toBe('Succeeded')
     await world.finish()
   })
-
-  it('is switched off, with all that is on its disks and its addresses, and on again', async () => {
-    await using workspaces = await Workspaces.start(cluster(), { localVolumeRoot: '/srv/labs' })
-    const { world } = workspaces
-    const { metadata, status } = await workspaces.deploy('night')
-    const { name } = metadata
-    const pods = async () => (await world.client.list(POD, { namespace: name })).items
-    const instances = async () => (await world.client.list(VIRTUAL_MACHINE_INSTANCE, { namespace: name })).items
-    const claims = async () =>
-      (await world.client.list(PERSISTENT_VOLUME_CLAIM, { namespace: name })).items.map((claim) => claim.metadata.uid)
-    const addresses = async () =>
-      (await pods()).map((pod) => pod.metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toSorted()
-    const [kept, had] = [await claims(), await addresses()]
-    expect([kept.length, (await pods()).length, (await instances()).length]).toEqual([3, 3, 1])
-    const ot = async (...argv: string[]) => {
-      const { kubeconfigPath } = cluster().controlPlane
-      return (await promisify(execFile)(process.execPath, [inject('ot'), '--kubeconfig', kubeconfigPath, ...argv]))
-        .stdout
-    }
-    expect(await ot('stop', name, '--wait')).toBe(`workspace.pelotech.ot/${name} is off\n`)
-    // Not only Ready, as it was before too.
-    const off = await workspaces.untilReason(name, 'Halted')
-    expect(off.status).toMatchObject({ phase: 'Ready', ready: status?.ready, counts: { halted: 3 } })
-    expect([await pods(), await instances(), await claims()]).toEqual([[], [], kept])
-    await ot('start', name)
-    expect(await ot('labs', name)).toMatch(new RegExp(`^NAME +PHASE .*\n${name} +`))
-    const on = await workspaces.untilReason(name, status?.reason ?? '')
-    expect(on.status).toMatchObject({ phase: 'Ready', ready: status?.ready })
-    expect([await addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
-    await workspaces.delete(name)
-    await world.finish()
-  })
 })
+
+/** It is switched off, with all that is on its disks and its addresses, and on again. */
+async function checkPower(workspaces: Workspaces, { metadata: { name }, status }: Workspace): Promise<void> {
+  const { world } = workspaces
+  const pods = async () => (await world.client.list(POD, { namespace: name })).items
+  const instances = async () => (await world.client.list(VIRTUAL_MACHINE_INSTANCE, { namespace: name })).items
+  const claims = async () =>
+    (await world.client.list(PERSISTENT_VOLUME_CLAIM, { namespace: name })).items.map((claim) => claim.metadata.uid)
+  const addresses = async () =>
+    (await pods()).map((pod) => pod.metadata.annotations?.['k8s.v1.cni.cncf.io/networks']).toSorted()
+  const [kept, had] = [await claims(), await addresses()]
+  expect([kept.length, (await pods()).length, (await instances()).length]).toEqual([3, 3, 1])
+  const ot = async (...argv: string[]) => {
+    const { kubeconfigPath } = cluster().controlPlane
+    return (await promisify(execFile)(process.execPath, [inject('ot'), '--kubeconfig', kubeconfigPath, ...argv])).stdout
+  }
+  expect(await ot('stop', name, '--wait')).toBe(`workspace.pelotech.ot/${name} is off\n`)
+  // Not only Ready, as it was before too.
+  const off = await workspaces.untilReason(name, 'Halted')
+  expect(off.status).toMatchObject({ phase: 'Ready', ready: status?.ready, counts: { halted: 3 } })
+  expect([await pods(), await instances(), await claims()]).toEqual([[], [], kept])
+  await ot('start', name)
+  expect(await ot('labs', name)).toMatch(new RegExp(`^NAME +PHASE .*\n${name} +`))
+  const on = await workspaces.untilReason(name, status?.reason ?? '')
+  expect(on.status).toMatchObject({ phase: 'Ready', ready: status?.ready })
+  expect([await addresses(), (await instances()).length, await claims()]).toEqual([had, 1, kept])
+}

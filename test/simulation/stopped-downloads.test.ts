@@ -122,6 +122,28 @@ describe('an importer that CDI makes for a download that has succeeded', () => {
   })
 })
 
+it('a stopped download whose DataVolume somebody keeps has no slot, and the next attempt waits until it is gone', async () => {
+  world = await SimulatedOperator.start({ concurrency: '1' })
+  const succeeded = (name: string) =>
+    world.until(`image ${name}`, () => world.image(name)?.status?.phase === 'Succeeded')
+  const kept = () => of(DATA_VOLUME).filter(({ metadata }) => metadata.name.startsWith('kept-'))
+  world.createImage('kept', { url: 'https://images.example.com/minutes-2/kept.qcow2' })
+  await world.until('its download', () => world.image('kept')?.status?.phase === 'Syncing' && kept().length === 1)
+  const [{ metadata }] = kept() as [KubeObject]
+  const key = { namespace: FARM, name: 'kept' }
+  world.patch(DATA_VOLUME, metadata, { metadata: { finalizers: ['tenant.example.com/keep'] } })
+  world.patch(IMAGE, key, { spec: { suspend: true } })
+  world.createImage('next')
+  await succeeded('next')
+  world.patch(IMAGE, key, { spec: { suspend: false } })
+  await world.pass(MINUTE)
+  world.createImage('another')
+  await succeeded('another')
+  expect(kept().map((one) => one.metadata.uid)).toEqual([metadata.uid])
+  world.patch(DATA_VOLUME, metadata, { metadata: { finalizers: [] } })
+  await succeeded('kept')
+})
+
 it('a download whose claim for scratch space a quota refuses says so, and gives its slot back at no cost', async () => {
   world = await SimulatedOperator.start({ concurrency: '1', retryLimit: '0' })
   const { cdi } = world.simulated.simulators

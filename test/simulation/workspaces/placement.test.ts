@@ -127,6 +127,18 @@ describe('a workspace on more than one node', () => {
     expect(nodes()).toEqual(['node-1'])
   })
 
+  it('leaves the node of its local volume for another one that has its folder when it is drained', async () => {
+    await start()
+    create(lab(PLAIN, STORE))
+    await untilReady()
+    const labels = { 'kubernetes.io/hostname': 'z-node', 'pelotech.ot/local-volumes': 'true' }
+    world.simulated.create(NODE, { name: 'z-node', labels })
+    drain('node-1')
+    await world.until('it is not Ready', () => !isReady())
+    await untilReady()
+    expect(nodes()).toEqual(['z-node'])
+  })
+
   it('is left by a pod that came up without its networks, once people are told', async () => {
     await start()
     const mend = world.simulated.simulators.workloads.script({}, { type: 'noMultus' })

@@ -1,3 +1,0 @@
-import { workspaceChildrenSuite } from './workspace-children-suite.ts'
-
-workspaceChildrenSuite(40)
