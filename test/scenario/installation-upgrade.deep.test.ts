@@ -66,7 +66,9 @@ describe('an upgrade', () => {
   it('to a kind with other fields serves what is stored, also what it would refuse today', async () => {
     await using world = await World.start(cluster(), ONE_AT_A_TIME)
     await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
-    const crd = renderInstallation({ image: FIRST_RELEASE }).crds.find(({ metadata }) => metadata.name === 'vmdiskimages.pelotech.ot')
+    const crd = renderInstallation({ image: FIRST_RELEASE }).crds.find(
+      ({ metadata }) => metadata.name === 'vmdiskimages.pelotech.ot',
+    )
     if (crd === undefined) throw new Error('the installation has no CRD of images')
     const { versions } = (crd as unknown as { spec: { versions: Version[] } }).spec
     const replace = (next: readonly Version[]) => admin.must('PATCH', pathOf(crd), { spec: { versions: next } })
