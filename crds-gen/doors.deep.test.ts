@@ -2,7 +2,6 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { apiReports } from './api-reports.ts'
 import { DOORS, withDeclarations } from './declarations.ts'
 
 /** A field that people write, with what its comment says. */
@@ -24,7 +23,6 @@ const EXAMPLE = /such as|for example|@example|@default [`0-9]/i
 const UNIT = /seconds|bytes|characters|items|port|\bid\b|CPU|\bsize\b|replica|how many|tries|images|retries|times/i
 
 let files: readonly string[] = []
-let reports: ReadonlyMap<string, string> = new Map()
 let exported: readonly (readonly [door: string, names: readonly string[]])[] = []
 let fields: readonly DocumentedField[] = []
 /** What the classes of authors declare beside their constructors. */
@@ -46,7 +44,6 @@ beforeAll(() => {
     exported = entries.map((entry, at) => [entry, (symbols[at] ?? []).map(({ name }) => name)])
     fields = symbols.flat().flatMap((symbol) => fieldsOf(symbol, checker, folder))
     members = (symbols[0] ?? []).flatMap((symbol) => membersOf(symbol, checker, folder))
-    reports = apiReports(folder)
   })
 }, 300_000)
 
@@ -109,13 +106,10 @@ function pathsWhere(holds: (field: DocumentedField) => boolean): string[] {
 }
 
 describe('the promised doors', () => {
-  it('have what their reports say: a break is a difference in them', () => {
-    for (const [name, report] of reports)
-      expect(report).toBe(readFileSync(join(import.meta.dirname, 'generated', name), 'utf8'))
-  })
-
-  it('export every type that their declarations use, and have a comment on each of them', () => {
-    for (const report of reports.values()) expect(report).not.toMatch(/\bWarning: |\(undocumented\)/)
+  // `npm run check` says where a report is not up to date: a break of what is promised is a difference in it.
+  it.each(Object.keys(DOORS))('export every type that their declarations use, with a comment on each: %s', (door) => {
+    const report = readFileSync(join(import.meta.dirname, `generated/${door}.api.md`), 'utf8')
+    expect(report).not.toMatch(/\bWarning: |\(undocumented\)/)
   })
 
   it('need no zod to be compiled', () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { INSTALLATION_PARTS, type Manifest, renderInstallation } from '@open-terrain/constructs/platform'
 import { type Output, RunError, runtime } from '@pulumi/pulumi'
-import { describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { type MockedStack, type Registered, runMocked, settledValue } from '../test/prepared/infra/mocked-stack.ts'
 import { installationProps, parseConfig } from './config.ts'
 import { environmentsIn, readStackFile } from './stack-files.ts'
@@ -63,14 +63,17 @@ function ancestorsOf(one: Registered, all: readonly Registered[], found = new Se
 describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
   const values = readStackFile(ROOT, environment)
   const isProtected = values['protect'] !== false
+  let objects: Program['objects']
+  let exports: Program['exports']
+  beforeAll(async () => {
+    ;({ objects, exports } = await up(values))
+  })
 
-  it('applies what the platform constructs render, and nothing else', async () => {
-    const { objects } = await up(values)
+  it('applies what the platform constructs render, and nothing else', () => {
     expect(sorted(objects.map(manifestOf))).toEqual(sorted(installationOf(values)))
   })
 
-  it('keeps CRDs and namespaces with their guards, and nothing else', async () => {
-    const { objects } = await up(values)
+  it('keeps CRDs and namespaces with their guards, and nothing else', () => {
     const isKept = ({ inputs }: Registered) =>
       inputs['kind'] === 'CustomResourceDefinition' ||
       inputs['kind'] === 'Namespace' ||
@@ -80,8 +83,7 @@ describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
     expect(objects.filter(isKept).length).toBeGreaterThan(4)
   })
 
-  it('makes each part after the parts before it, and the Deployment after all that it needs', async () => {
-    const { objects } = await up(values)
+  it('makes each part after the parts before it, and the Deployment after all that it needs', () => {
     const partOf = (one: Registered) =>
       INSTALLATION_PARTS.findIndex((part) => one.parent.endsWith(`::open-terrain/${part}`))
     for (const one of objects) {
@@ -108,7 +110,6 @@ describe.each(environmentsIn(ROOT))('the stack %s', (environment) => {
   })
 
   it('says what people need to know', async () => {
-    const { exports } = await up(values)
     const outputs = await Promise.all(Object.entries(exports).map(async ([key, one]) => [key, await settledValue(one)]))
     expect(Object.fromEntries(outputs)).toEqual({
       cluster: { id: 'uid-of-kube-system' },

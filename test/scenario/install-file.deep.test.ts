@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { environmentManifests, RELEASE, RELEASED_FILE, releasedManifest } from '../../infra/manifests.ts'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
@@ -32,11 +32,15 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     folder = await mkdtemp(join(tmpdir(), 'open-terrain-release-'))
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
-  beforeEach(async () => {
-    controlPlane = new ControlPlane({ crds: [] })
-    await controlPlane.start()
-  })
-  afterEach(() => controlPlane.stop())
+
+  /** A cluster that has nothing, for the tests of a block: each goes on where the one before has ended. */
+  function useEmptyCluster(): void {
+    beforeAll(async () => {
+      controlPlane = new ControlPlane({ crds: [] })
+      await controlPlane.start()
+    })
+    afterAll(() => controlPlane.stop())
+  }
 
   async function kubectl(...args: readonly string[]): Promise<string> {
     const env = { ...process.env, KUBECONFIG: controlPlane.kubeconfigPath }
@@ -91,12 +95,8 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
   const CLIENT: readonly string[] = []
   const SERVER = ['--server-side']
 
-  it.each([
-    ['from the client, then on the server, and back', [CLIENT, SERVER, CLIENT]],
-    ['on the server, then from the client, and back', [SERVER, CLIENT, SERVER]],
-  ])('is applied at once, and changes nothing the second time: %s', async (_where, [ways = [], ...others]) => {
-    const first = await apply(CONTENT, ...ways)
-    expect(first.trim().split('\n')).toHaveLength(OBJECTS.length)
+  /** The file is applied twice in one way, and then in the other one and back: only the first time writes. */
+  async function changesNothing(ways: readonly string[], other: readonly string[]) {
     await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
     // The API server still writes the conditions of CRDs.
     const { contents } = await stored()
@@ -104,91 +104,113 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     const { versions } = await stored()
     await apply(CONTENT, ...ways)
     expect(await stored()).toEqual({ versions, contents })
-    for (const other of others) {
-      await apply(CONTENT, ...other)
+    for (const next of [other, ways]) {
+      await apply(CONTENT, ...next)
       expect((await stored()).contents).toEqual(contents)
     }
+  }
+
+  describe('from the client, after an earlier release', () => {
+    useEmptyCluster()
+
+    it('upgrades it, and changes nothing the second time', async () => {
+      await apply(earlier(OBJECTS))
+      await apply(CONTENT)
+      const crds = JSON.parse(await kubectl('get', 'crd', 'workspaces.pelotech.ot', '-o', 'json'))
+      expect(crds.metadata.annotations['pelotech.ot/installed-by']).toBe('manifests/release')
+      const wanted = OBJECTS.find(({ metadata }) => metadata.name === 'workspaces.pelotech.ot') as KubeObject & {
+        spec: Crd
+      }
+      expect(crds.spec.versions[0].schema).toEqual(wanted.spec.versions[0]?.schema)
+      await changesNothing(CLIENT, SERVER)
+    })
+
+    it('keeps what somebody has changed in the policy, and refuses to take away keys that somebody has applied', async () => {
+      await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": {"concurrency": "6"}}')
+      for (const ways of [[], ['--server-side'], []]) await apply(CONTENT, ...ways)
+      expect(await policyData()).toEqual({ concurrency: '6' })
+
+      const own = join(folder, 'policy.yaml')
+      await writeFile(own, OWN_POLICY)
+      await kubectl('apply', '-f', own)
+      await keepsKeys(['concurrency'], { concurrency: '7' })
+
+      // By two field managers the file and the policy never meet.
+      await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=policy', '-f', own)
+      for (let time = 0; time < 2; time += 1) await apply(CONTENT, '--server-side')
+      expect(await policyData()).toEqual({ concurrency: '7' })
+    })
+
+    it('is there again after the operator was removed by its part', async () => {
+      const file = join(folder, '3-install.yaml')
+      await writeFile(
+        file,
+        environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE }).get('3-install.yaml') ?? '',
+      )
+      await kubectl('delete', '--wait=false', '-f', file)
+      await apply(CONTENT)
+      expect(await policyData()).toBeUndefined()
+    })
+
+    it('takes no keys away when it takes over from the manifests of an environment, nor after somebody has applied what they saved', async () => {
+      const production = objectsOf(
+        environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE }).get('3-install.yaml') ?? '',
+      ).find(({ metadata }) => metadata.name === 'sync-operator-policy') as KubeObject & { data: object }
+      const file = join(folder, 'policy.yaml')
+      await writeFile(file, stringify(production))
+      const adopt = (owner: string) => kubectl('annotate', ...POLICY, '--overwrite', `pelotech.ot/adopted-by=${owner}`)
+      await adopt('manifests/production')
+      await kubectl('apply', '-f', file)
+      expect(await refusalOf(apply(CONTENT))).toContain('belongs to manifests/production')
+      await adopt('manifests/release')
+      await keepsKeys(Object.keys(production.data).sort(), production.data)
+
+      await writeFile(
+        file,
+        (await kubectl('get', ...POLICY, '-o', 'yaml')).replace(/^( {2}concurrency: ).*$/m, '$1"9"'),
+      )
+      await kubectl('apply', '-f', file)
+      const edited = { ...production.data, concurrency: '9' }
+      await keepsKeys(Object.keys(edited).sort(), edited)
+      // Who means it may.
+      await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": null}')
+      expect(await policyData()).toBeUndefined()
+    })
+
+    it('keeps CRDs and images if it is deleted itself', async () => {
+      const refused = await refusalOf(kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)))
+      expect(refused.match(/if that is meant: kubectl annotate/g)).toHaveLength(6)
+      expect((await kubectl('get', 'crd', '-o', 'name')).trim().split('\n')).toHaveLength(5)
+    })
   })
 
-  it('keeps what somebody has changed in the policy, and refuses to take away keys that somebody has applied', async () => {
-    await apply(CONTENT)
-    await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": {"concurrency": "6"}}')
-    for (const ways of [[], ['--server-side'], []]) await apply(CONTENT, ...ways)
-    expect(await policyData()).toEqual({ concurrency: '6' })
+  describe('on the server', () => {
+    useEmptyCluster()
 
-    const own = join(folder, 'policy.yaml')
-    await writeFile(own, OWN_POLICY)
-    await kubectl('apply', '-f', own)
-    await keepsKeys(['concurrency'], { concurrency: '7' })
+    it('is applied at once, and changes nothing the second time', async () => {
+      const first = await apply(CONTENT, ...SERVER)
+      expect(first.trim().split('\n')).toHaveLength(OBJECTS.length)
+      await changesNothing(SERVER, CLIENT)
+    })
 
-    // By two field managers the file and the policy never meet.
-    await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=policy', '-f', own)
-    for (let time = 0; time < 2; time += 1) await apply(CONTENT, '--server-side')
-    expect(await policyData()).toEqual({ concurrency: '7' })
-  })
-
-  it('takes over from manifests that have taken over themselves, by the commands of its refusals', async () => {
-    const props = { folder: ROOT, environment: 'production', image: IMAGE, adopt: true }
-    await apply(releasedManifest(environmentManifests(props)))
-    const refused = await refusalOf(apply(CONTENT))
-    const commands = [...refused.matchAll(/then kubectl (annotate .+? --overwrite pelotech\.ot\/adopted-by=\S+)/g)]
-    expect(commands).toHaveLength(7)
-    for (const [, command = ''] of commands) await kubectl(...command.split(' '))
-    // That of the policy is refused once more, because of its keys: see below.
-    const kept = await refusalOf(apply(CONTENT))
-    expect([kept.match(/belongs to/g), kept.match(/this would remove/g)?.length]).toEqual([null, 1])
-    await kubectl('annotate', ...POLICY, 'kubectl.kubernetes.io/last-applied-configuration-')
-    await apply(CONTENT)
-    const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
-    const owners = (items as KubeObject[]).flatMap(
-      ({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] ?? [],
-    )
-    expect(owners).toEqual(Array.from({ length: 7 }, () => 'manifests/release'))
-  })
-
-  it('takes no keys away when it takes over from the manifests of an environment, nor after somebody has applied what they saved', async () => {
-    await apply(CONTENT)
-    const production = objectsOf(
-      environmentManifests({ folder: ROOT, environment: 'production', image: IMAGE }).get('3-install.yaml') ?? '',
-    ).find(({ metadata }) => metadata.name === 'sync-operator-policy') as KubeObject & { data: object }
-    const file = join(folder, 'policy.yaml')
-    await writeFile(file, stringify(production))
-    const adopt = (owner: string) => kubectl('annotate', ...POLICY, '--overwrite', `pelotech.ot/adopted-by=${owner}`)
-    await adopt('manifests/production')
-    await kubectl('apply', '-f', file)
-    expect(await refusalOf(apply(CONTENT))).toContain('belongs to manifests/production')
-    await adopt('manifests/release')
-    await keepsKeys(Object.keys(production.data).sort(), production.data)
-
-    await writeFile(file, (await kubectl('get', ...POLICY, '-o', 'yaml')).replace(/^( {2}concurrency: ).*$/m, '$1"9"'))
-    await kubectl('apply', '-f', file)
-    const edited = { ...production.data, concurrency: '9' }
-    await keepsKeys(Object.keys(edited).sort(), edited)
-    // Who means it may.
-    await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": null}')
-    expect(await policyData()).toBeUndefined()
-  })
-
-  it('upgrades an earlier release, is there again after the operator was removed by its part, and keeps CRDs and images if it is deleted itself', async () => {
-    await apply(earlier(OBJECTS))
-    await apply(CONTENT)
-    const crds = JSON.parse(await kubectl('get', 'crd', 'workspaces.pelotech.ot', '-o', 'json'))
-    expect(crds.metadata.annotations['pelotech.ot/installed-by']).toBe('manifests/release')
-    const wanted = OBJECTS.find(({ metadata }) => metadata.name === 'workspaces.pelotech.ot') as KubeObject & {
-      spec: Crd
-    }
-    expect(crds.spec.versions[0].schema).toEqual(wanted.spec.versions[0]?.schema)
-
-    const file = join(folder, '3-install.yaml')
-    await writeFile(
-      file,
-      environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE }).get('3-install.yaml') ?? '',
-    )
-    await kubectl('delete', '--wait=false', '-f', file)
-    await apply(CONTENT)
-    const refused = await refusalOf(kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)))
-    expect(refused.match(/if that is meant: kubectl annotate/g)).toHaveLength(6)
-    expect((await kubectl('get', 'crd', '-o', 'name')).trim().split('\n')).toHaveLength(5)
+    it('takes over from manifests that have taken over themselves, by the commands of its refusals', async () => {
+      const props = { folder: ROOT, environment: 'production', image: IMAGE, adopt: true }
+      await apply(releasedManifest(environmentManifests(props)))
+      const refused = await refusalOf(apply(CONTENT))
+      const commands = [...refused.matchAll(/then kubectl (annotate .+? --overwrite pelotech\.ot\/adopted-by=\S+)/g)]
+      expect(commands).toHaveLength(7)
+      for (const [, command = ''] of commands) await kubectl(...command.split(' '))
+      // That of the policy is refused once more, because of its keys: see below.
+      const kept = await refusalOf(apply(CONTENT))
+      expect([kept.match(/belongs to/g), kept.match(/this would remove/g)?.length]).toEqual([null, 1])
+      await kubectl('annotate', ...POLICY, 'kubectl.kubernetes.io/last-applied-configuration-')
+      await apply(CONTENT)
+      const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
+      const owners = (items as KubeObject[]).flatMap(
+        ({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] ?? [],
+      )
+      expect(owners).toEqual(Array.from({ length: 7 }, () => 'manifests/release'))
+    })
   })
 })
 

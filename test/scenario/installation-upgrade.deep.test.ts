@@ -1,12 +1,14 @@
+import { renderInstallation } from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
+import { ApiUser } from '../harness/api-user.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
 import { DataSyncs } from '../harness/data-syncs.ts'
-import { belongings, Installation } from '../harness/installation.ts'
+import { belongings, FIRST_RELEASE, Installation } from '../harness/installation.ts'
 import { pathOf } from '../harness/installed-operator.ts'
 import { IMAGE, type Image } from '../harness/kinds.ts'
 import { Machines } from '../harness/machines.ts'
 import { restoreStoredObjects, STORED_NAMES } from '../harness/stored-objects.ts'
-import { World } from '../harness/world.ts'
+import { ONE_AT_A_TIME, World } from '../harness/world.ts'
 
 const POLICY = { concurrency: 1, retryLimit: 2, retryBackoffDuration: '1s' }
 
@@ -34,8 +36,8 @@ describe('an upgrade', () => {
     await world.until('what is stored is there', areThere)
 
     await using installation = await Installation.start(world)
-    await installation.apply({ policy: POLICY })
-    await installation.untilRolledOut()
+    await installation.apply({ replicas: 1, policy: POLICY })
+    await installation.untilRolledOut(FIRST_RELEASE, 1)
     await installation.untilLeading()
     await world.createImage('later')
     await world.untilPhase('later', 'Queued')
@@ -62,15 +64,14 @@ describe('an upgrade', () => {
   })
 
   it('to a kind with other fields serves what is stored, also what it would refuse today', async () => {
-    await using world = await World.start(cluster(), { idle: true, mostDownloads: 1 })
-    await using installation = await Installation.start(world)
-    await installation.apply({ policy: POLICY })
-    await installation.untilRolledOut()
-    const crd = installation.render().crds.find(({ metadata }) => metadata.name === 'vmdiskimages.pelotech.ot')
+    await using world = await World.start(cluster(), ONE_AT_A_TIME)
+    await using admin = new ApiUser(cluster().controlPlane.kubeconfigPath)
+    const crd = renderInstallation({ image: FIRST_RELEASE }).crds.find(
+      ({ metadata }) => metadata.name === 'vmdiskimages.pelotech.ot',
+    )
     if (crd === undefined) throw new Error('the installation has no CRD of images')
     const { versions } = (crd as unknown as { spec: { versions: Version[] } }).spec
-    const replace = (next: readonly Version[]) =>
-      installation.admin.must('PATCH', pathOf(crd), { spec: { versions: next } })
+    const replace = (next: readonly Version[]) => admin.must('PATCH', pathOf(crd), { spec: { versions: next } })
     // Watches that are older than a schema continue with the previous one.
     const stored = async () => (await world.client.get<Image>(IMAGE, { namespace: world.namespace, name: 'more' })).spec
     await replace(versions.map(before))
@@ -82,7 +83,7 @@ describe('an upgrade', () => {
     await replace(versions)
     const other = world.image('other', { storageClass: 'Gp3' })
     const path = `/apis/${other.apiVersion}/namespaces/${world.namespace}/vmdiskimages?dryRun=All`
-    await installation.admin.askUntil(/must be the name of a Kubernetes object/, 'POST', path, other)
+    await admin.askUntil(/must be the name of a Kubernetes object/, 'POST', path, other)
     await world.annotate('more', { 'pelotech.ot/sync-requested-at': 'with the new kind' })
     await world.until('the image is downloaded again', () => world.downloads('more') === 2)
     await world.untilSynced('more')

@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { INSTALLATION_PARTS, type InstallationPart, type PolicyValues } from '@open-terrain/constructs/platform'
+import {
+  INSTALLATION_PARTS,
+  type InstallationPart,
+  type InstallationProps,
+  type Manifest,
+} from '@open-terrain/constructs/platform'
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../../operator/kube/kube-object.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
@@ -16,15 +21,52 @@ import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
 
+/** As all files are deleted at once, and with what the operator may do deleted while it still runs. */
+const ORDERS: readonly (readonly InstallationPart[])[] = [
+  INSTALLATION_PARTS,
+  ['access', 'policy', 'operator', 'monitoring', 'crds', 'namespaces'],
+]
+
 /** Rolls out the operator, and creates what people have: an image, and a guest with a disk of it. */
-async function furnish(world: World, installation: Installation, policy: PolicyValues = {}): Promise<Machines> {
+async function furnish(world: World, installation: Installation, props: Partial<InstallationProps> = {}) {
   const machines = new Machines(world)
-  await installation.apply({ policy })
-  await installation.untilRolledOut()
+  await installation.apply(props)
+  await installation.untilRolledOut(FIRST_RELEASE, props.replicas)
   await machines.create('guest')
   await machines.untilReady('guest')
   await world.untilSynced('golden')
   return machines
+}
+
+const isKind = ({ kind }: KubeObject) => kind === 'CustomResourceDefinition'
+
+/** What nobody deletes by mistake. */
+function guardedOf(installation: Installation): readonly Manifest[] {
+  const { crds, namespaces } = installation.render()
+  return [...crds, ...namespaces].filter((object) => isKind(object) || object.metadata.name === 'vmdi-farm')
+}
+
+/** Replaces each kind by one with a column less. */
+async function replaceKinds(installation: Installation): Promise<void> {
+  for (const crd of installation.render().crds.filter(isKind)) {
+    const { spec, ...rest } = structuredClone(crd) as never as {
+      spec: { versions: { additionalPrinterColumns: unknown[] }[] }
+    }
+    for (const version of spec.versions) version.additionalPrinterColumns.pop()
+    await installation.applyObject({ ...rest, spec } as never)
+  }
+}
+
+/** Deletes all manifests, one after the other, and waits for none. Returns the names of those whose deletion is refused. */
+async function removeAll(installation: Installation, order: readonly InstallationPart[]): Promise<string[]> {
+  const rendered = installation.render()
+  const refused: string[] = []
+  for (const object of order.flatMap((part) => rendered[part])) {
+    const { status } = await installation.remove(object)
+    if (status === 403) refused.push(object.metadata.name)
+    else expect([200, 202, 404]).toContain(status)
+  }
+  return refused
 }
 
 describe('the life of an installation', () => {
@@ -52,78 +94,47 @@ describe('the life of an installation', () => {
     await world.finish()
   })
 
-  it('keeps what is stored when its CRDs are replaced', async () => {
+  it('loses nothing, and hangs nowhere, when its CRDs are replaced, and when its manifests are deleted in any order', async () => {
     await using world = await World.start(cluster(), { idle: true })
     await using installation = await Installation.start(world)
     const machines = await furnish(world, installation)
     const before = belongings(world)
-    for (const crd of installation.render().crds.filter(({ kind }) => kind === 'CustomResourceDefinition')) {
-      const { spec, ...rest } = structuredClone(crd) as never as {
-        spec: { versions: { additionalPrinterColumns: unknown[] }[] }
-      }
-      for (const version of spec.versions) version.additionalPrinterColumns.pop()
-      await installation.applyObject({ ...rest, spec } as never)
-    }
+    await replaceKinds(installation)
     await world.annotate('golden', { 'pelotech.ot/sync-requested-at': 'with the new kinds' })
     await world.until('the image is downloaded again', () => world.downloads('golden') === 2)
     await world.untilSynced('golden')
     expect(belongings(world)).toMatchObject(
       Object.fromEntries(Object.entries(before).filter(([key]) => /^(VM|VirtualM|Custom)/.test(key))),
     )
-    await machines.delete('guest')
-    await world.finish()
-  })
 
-  const ORDERS: readonly (readonly InstallationPart[])[] = [
-    ['operator', 'monitoring', 'policy', 'access', 'namespaces', 'crds'],
-    ['access', 'policy', 'operator', 'monitoring', 'crds', 'namespaces'],
-    ['namespaces', 'crds', 'access', 'policy', 'operator', 'monitoring'],
-    INSTALLATION_PARTS,
-  ]
-
-  it.each(ORDERS)(
-    'loses nothing, and hangs nowhere, when its manifests are deleted with %s first',
-    async (...order) => {
-      await using world = await World.start(cluster(), { idle: true })
-      await using installation = await Installation.start(world)
-      const machines = await furnish(world, installation)
-      const { crds, namespaces } = installation.render()
-      const guarded = [...crds, ...namespaces].filter(
-        ({ kind, metadata }) => kind === 'CustomResourceDefinition' || metadata.name === 'vmdi-farm',
-      )
+    for (const [at, order] of ORDERS.entries()) {
+      const guarded = guardedOf(installation)
       for (const object of guarded) await installation.untilRefused(object)
-      const before = belongings(world)
-
-      const rendered = installation.render()
-      const refused: string[] = []
-      for (const object of order.flatMap((part) => rendered[part])) {
-        const { status } = await installation.remove(object)
-        if (status === 403) refused.push(object.metadata.name)
-        else expect([200, 202, 404]).toContain(status)
-      }
+      const kept = belongings(world)
+      const refused = await removeAll(installation, order)
       expect(refused.toSorted()).toEqual(guarded.map(({ metadata }) => metadata.name).toSorted())
       await world.until('the namespace of the operator is gone', () => {
         return world.mirror.namespaces.get(world.operatorNamespace) === undefined
       })
       await world.until('no replica is left', () => installation.pods.length === 0)
-      expect(belongings(world)).toEqual(before)
+      expect(belongings(world)).toEqual(kept)
 
       await installation.apply()
       await installation.untilRolledOut()
       await installation.untilLeading()
-      await world.syncImage('later')
+      await world.syncImage(`later-${at}`)
       await machines.untilReady('guest')
-      expect(belongings(world)).toMatchObject(before)
-      expect(world.downloads('golden')).toBe(1)
-      await machines.delete('guest')
-      await world.finish({ isLedgerChecked: false, isOrderChecked: false })
-    },
-  )
+      expect(belongings(world)).toMatchObject(kept)
+      expect(world.downloads('golden')).toBe(2)
+    }
+    await machines.delete('guest')
+    await world.finish({ isLedgerChecked: false, isOrderChecked: false })
+  })
 
   it.skipIf(!HAS_KUBECTL)('lets go of everything by one command when the operator is gone', async () => {
     await using world = await World.start(cluster(), { idle: true })
     await using installation = await Installation.start(world)
-    const machines = await furnish(world, installation, { imageNamespace: world.namespace })
+    const machines = await furnish(world, installation, { replicas: 1, policy: { imageNamespace: world.namespace } })
     await world.syncImage('kept', {}, { finalizers: ['example.com/of-somebody-else'] })
     const labs = new Workspaces(world)
     const lab = labs.name('lab')

@@ -43,6 +43,8 @@ let folder = ''
 let layout: ImageLayout
 let image: Descriptor
 let platforms: Platform[] = []
+/** The image for this machine, as a node has it. */
+let pulled: Awaited<ReturnType<typeof pull>>
 
 function build(into: ImageLayout, name: string, architectures: readonly string[]): Promise<Descriptor> {
   const files = [inject('operatorBundle')]
@@ -125,6 +127,8 @@ describe.skipIf(process.env['IMAGE'] === 'skip')('the image of the operator', ()
       all.find(({ annotations }) => annotations?.['vnd.docker.reference.digest'] === digest)
     const images = all.filter(({ annotations }) => annotations === undefined)
     platforms = await Promise.all(images.map((one) => platformOf(one, attachedTo(one.digest))))
+    const registry = await startRegistry(layout)
+    pulled = await pull(registry, image.digest).finally(() => registry.close())
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -205,9 +209,8 @@ describe.skipIf(process.env['IMAGE'] === 'skip')('the image of the operator', ()
     }
   })
 
-  it('has the operator, Node, and the libraries that Node needs; no shell, no other program, and nothing that others could change', async () => {
-    const registry = await startRegistry(layout)
-    const { root } = await pull(registry, image.digest).finally(() => registry.close())
+  it('has the operator, Node, and the libraries that Node needs; no shell, no other program, and nothing that others could change', () => {
+    const { root } = pulled
     const list = (...conditions: string[]) =>
       execFileSync('find', [root, '-type', 'f', ...conditions, '-printf', '/%P\n'], { encoding: 'utf8' })
         .split('\n')
@@ -227,8 +230,8 @@ describe.skipIf(process.env['IMAGE'] === 'skip')('the image of the operator', ()
 
   it('starts the operator by its configuration, pulled by digest', async ({ skip }) => {
     skip(process.getuid?.() !== 0, 'only root may run a program in another root folder')
-    const registry = await startRegistry(layout)
-    const { root, config } = await pull(registry, image.digest).finally(() => registry.close())
+    const { root, config } = pulled
+    // After the test of what is in it.
     mkdirSync(join(root, 'proc'))
     writeFileSync(join(root, 'etc/hosts'), '192.0.2.7 kubernetes.example\n')
     const env = Object.fromEntries((config.Env as string[]).map((text) => text.split(/=(.*)/s)))
