@@ -21,9 +21,10 @@ import { World } from '../harness/world.ts'
 
 const run = promisify(execFile)
 
-/** As all files are deleted at once, and with what the operator may do deleted while it still runs. */
+/** As all files are deleted at once, with the operator first, and with what the operator may do deleted while it still runs. */
 const ORDERS: readonly (readonly InstallationPart[])[] = [
   INSTALLATION_PARTS,
+  ['operator', 'monitoring', 'policy', 'access', 'namespaces', 'crds'],
   ['access', 'policy', 'operator', 'monitoring', 'crds', 'namespaces'],
 ]
 
