@@ -121,8 +121,8 @@ describe.skipIf(found === undefined)('the rules of the alerts', () => {
 
 it('the architecture names the alerts that no deep scenario fires from a broken state', () => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
-  const scenarios = ['alerts', 'alerts-of-losses'].map((name) => read(`test/scenario/${name}.deep.test.ts`)).join()
-  const unfired = NAMES.filter((name) => !new RegExp(`('|OpenTerrain)${name}\\b`).test(scenarios))
+  const scenario = read('test/scenario/alerts.deep.test.ts')
+  const unfired = NAMES.filter((name) => !new RegExp(`('|OpenTerrain)${name}\\b`).test(scenario))
   const [, sentence = ''] =
     /Promtool alone, from\s+written series, fires ([^.]*)\./.exec(read('docs/architecture.md')) ?? []
   expect([...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name).toSorted()).toEqual(unfired.toSorted())
