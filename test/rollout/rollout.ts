@@ -56,6 +56,8 @@ export class Workshop {
       PULUMI_SKIP_UPDATE_CHECK: '1',
       // A missing plugin fails at once, instead of after many attempts to download it.
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: '1',
+      // Each command loads the program, and the kinds of all of Kubernetes with it: what Node has compiled serves the next ones.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
       // People who run the tests may have their own clusters.
       KUBECONFIG: join(folder, 'none'),
     }
