@@ -513,6 +513,6 @@ describe('a WorkspaceSnapshot', () => {
 })
 
 // One after another on one API server, which takes seconds to start. The last one removes a kind.
-sourceUrlSuite(cluster, { every: 11 })
+sourceUrlSuite(cluster)
 workspaceAccessSuite(cluster)
 labProtectionSuite(cluster)

@@ -1,3 +1,3 @@
 import { interleavingSuite } from './interleaving-suite.ts'
 
-interleavingSuite(Number(process.env['SIMULATION_SCALE'] ?? 1))
+interleavingSuite(Number(process.env['SIMULATION_SCALE'] ?? 0.6))
