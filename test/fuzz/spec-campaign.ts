@@ -71,6 +71,16 @@ export async function compareVerdicts(campaign: SpecCampaign): Promise<SpecTally
   return tally
 }
 
+/** Judges manifests that are written down by both judges. Returns those about which they differ, and why others were refused. */
+export async function compareFixtures(
+  connection: Connection,
+  manifests: readonly Manifest[],
+): Promise<Pick<SpecTally, 'soleReasons'> & { readonly different: readonly string[] }> {
+  const tally = emptyTally()
+  const different = await judgeAll(connection, manifests, tally)
+  return { soleReasons: tally.soleReasons, different: different.map((at) => manifests[at]?.body ?? '') }
+}
+
 /** Makes one manifest again, and shrinks it. Undefined if both judges agree about it. */
 export async function replaySpec(
   connection: Connection,

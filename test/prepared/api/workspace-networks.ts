@@ -13,7 +13,19 @@ const at = (ipAddress: unknown, network: object = {}) => ({ ...net(network), vms
 const route = (destinationNetworkCidr: unknown, nextHopIpAddress: unknown, network: object = {}) =>
   net({ ...network, routes: [{ destinationNetworkCidr, nextHopIpAddress }] })
 
+const BOTH = ['10.10.0.0/24', 'fd00:10::/64']
+
 const CIDRS: readonly SpecFixture[] = [
+  accepted('one network in a list', net({ cidr: undefined, cidrs: ['10.10.0.0/24'] })),
+  accepted('a network of each family', net({ cidr: undefined, cidrs: BOTH })),
+  refused('a network and a list', net({ cidrs: BOTH }), 'spec.networks[0].cidrs', 'has cidr or cidrs, not both'),
+  refused(
+    'two networks of one family',
+    net({ cidr: undefined, cidrs: ['10.10.0.0/24', '10.11.0.0/24'] }),
+    'spec.networks[0].cidrs',
+    'must be one of IPv4 and one of IPv6',
+  ),
+  refused('no network in a list', net({ cidr: undefined, cidrs: [] }), 'spec.networks[0].cidrs'),
   ...[
     '10.0.0.0/8',
     '192.168.1.4/30',
