@@ -3,7 +3,7 @@ import type { KubeClient } from '../operator/kube/kube-client.ts'
 import { confirm } from './confirm.ts'
 import { CommandError, type ExitCode } from './exit-codes.ts'
 import { type Lab, type LabChoice, labsOf, patchObject } from './labs.ts'
-import { type Machine, machinesOf, namespaceOfLab } from './machines.ts'
+import { type Machine, namespaceOfLab } from './machines.ts'
 import { eachOf, type LabOutcome, type LabWork, type ResultForm, tellOutcomes } from './outcomes.ts'
 import type { Surroundings } from './surroundings.ts'
 import { shown } from './table.ts'
@@ -36,9 +36,13 @@ export interface LossyChange<T extends LabChange> {
   readonly nothing: string
   readonly lossOf: (change: T) => string
   readonly questionOf: (changes: readonly T[]) => string
-  readonly write: (change: T) => Promise<LabOutcome>
+  readonly write: (change: T) => Promise<Written>
+}
+
+interface Written {
+  readonly outcome: LabOutcome
   /** @param endsAt when to give up, on the monotonic clock */
-  readonly wait: (change: T, endsAt: number) => Promise<LabOutcome>
+  readonly wait: (endsAt: number) => Promise<LabOutcome>
 }
 
 /**
@@ -48,7 +52,7 @@ export interface LossyChange<T extends LabChange> {
 export async function changeLabs<T extends LabChange>(
   { client, clock, print, tell, ask }: Connected,
   { isDryRun, isConfirmed, waitMs, output, vms: _, ...choice }: ChangeOptions,
-  { find, nothing, lossOf, questionOf, write, wait }: LossyChange<T>,
+  { find, nothing, lossOf, questionOf, write }: LossyChange<T>,
 ): Promise<ExitCode> {
   const changes = await eachOf(await labsOf(client, choice), find)
   const planned = async (change: T): Promise<LabOutcome> => {
@@ -65,8 +69,8 @@ export async function changeLabs<T extends LabChange>(
   const endsAt = clock.monotonic() + (waitMs ?? 0)
   return await tellOutcomes(changes, output, print, async (change) => {
     if (isNothing(change)) return await planned(change)
-    const written = await write(change)
-    return waitMs === undefined || written.result === 'refused' ? written : await wait(change, endsAt)
+    const { outcome, wait } = await write(change)
+    return waitMs === undefined || outcome.result === 'refused' ? outcome : await wait(endsAt)
   })
 }
 
@@ -79,9 +83,8 @@ export function workOf({ machines, components }: LabWork): LabWork {
   return { machines, components }
 }
 
-/** Returns the machines of a lab, where `vms` names them, and all of them if it names none. Throws CommandError for a name that no machine has. */
-export async function namedMachines(client: KubeClient, lab: Lab, vms: readonly string[]): Promise<Machine[]> {
-  const machines = await machinesOf(client, lab)
+/** Returns those of a lab's machines that `vms` names, and all of them if it names none. Throws CommandError for a name that no machine has. */
+export function namedMachines(lab: Lab, machines: readonly Machine[], vms: readonly string[]): Machine[] {
   const unknown = vms.filter((name) => !machines.some(({ metadata }) => metadata.name === name))
   if (unknown.length > 0)
     throw new CommandError(

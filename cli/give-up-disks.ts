@@ -31,7 +31,7 @@ export async function giveUpDisks(connected: Connected, verb: RenewVerb, options
   const { client, clock } = connected
   return await changeLabs<GivenUp>(connected, options, {
     find: async (lab) => {
-      const machines = await namedMachines(client, lab, options.vms)
+      const machines = namedMachines(lab, await machinesOf(client, lab), options.vms)
       const seen = machines.filter((one) => one.status?.replacement?.asked === ASKED[verb] && waitsForRoom(one))
       const work = seen.map(({ metadata }) => ({ name: metadata.name, disks: ['root'] }))
       return { lab, seen, machines: work, components: [] }
@@ -40,9 +40,10 @@ export async function giveUpDisks(connected: Connected, verb: RenewVerb, options
     lossOf: (one) =>
       `what is on the root disks is lost at once, before the new ones are there, and is not kept for resetGrace: ${namesOf(one)}`,
     questionOf,
-    write: (one) => give(client, one),
-    wait: (one, endsAt) =>
-      outcomeOnceEnded(clock, one.lab.metadata.name, endsAt, async () => await standOf(client, one)),
+    write: async (one) => ({
+      outcome: await give(client, one),
+      wait: (endsAt) => outcomeOnceEnded(clock, one.lab.metadata.name, endsAt, () => standOf(client, one)),
+    }),
   })
 }
 

@@ -36,25 +36,22 @@ interface Renewal extends LabChange {
  */
 export async function renewLabs(connected: Connected, verb: RenewVerb, options: ChangeOptions): Promise<ExitCode> {
   const { client, clock } = connected
-  const values = new Map<Renewal, string>()
   return await changeLabs<Renewal>(connected, options, {
     find: (lab) => renewalOf(client, verb, lab, options.vms),
     nothing: 'has nothing that is to be made again',
     lossOf,
     questionOf: (renewals) => questionOf(verb, renewals),
-    write: (renewal) => {
+    write: async (renewal) => {
       const value = toTime(clock.now())
-      values.set(renewal, value)
-      return requested(client, verb, renewal, value)
+      const outcome = await requested(client, verb, renewal, value)
+      return { outcome, wait: (endsAt) => renewed(connected, verb, renewal, { value, endsAt }) }
     },
-    wait: (renewal, endsAt) => renewed(connected, verb, renewal, { value: values.get(renewal) ?? '', endsAt }),
   })
 }
 
 async function renewalOf(client: KubeClient, verb: RenewVerb, lab: Lab, vms: readonly string[]): Promise<Renewal> {
   const all = await machinesOf(client, lab)
-  const named = await namedMachines(client, lab, vms)
-  const meant = named.filter((one) => verb === 'reset' || diskNeedOf(one) !== undefined)
+  const meant = namedMachines(lab, all, vms).filter((one) => verb === 'reset' || diskNeedOf(one) !== undefined)
   const known = new Set(all.map(({ metadata }) => `${virtualMachine.kind} ${metadata.name}`))
   // The request of a lab is also the word that its lost volumes wait for.
   const isForLost = verb === 'rebuild' && vms.length === 0

@@ -78,8 +78,8 @@ export function crashSuite(flows: readonly Flow[], usualStep: number): void {
     return reference
   }
 
-  // Plays see only their own namespaces, so those of all flows run beside each other: each of them waits for most of its time.
   const tried = Map.groupBy(everyNth(flows.flatMap(crashesIn), step), ({ flow }) => flow)
+  // Plays see only their own namespaces, so those of all flows run beside each other: each of them waits for most of its time.
   describe.concurrent.each(flows.map((flow) => [flow.name, flow] as const))('%s', (_name, flow) => {
     it('takes the writes that it should when nothing happens', async () => {
       const { writes } = await referenceOf(flow)
