@@ -88,6 +88,7 @@ export interface DataVolume extends KubeObject {
 }
 
 export interface Claim extends KubeObject {
+  readonly spec: { readonly volumeName?: string }
   readonly status?: { readonly phase?: string }
 }
 

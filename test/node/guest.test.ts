@@ -3,7 +3,7 @@ import type { VirtualMachineSpecInput } from '@open-terrain/constructs'
 import type { KubeVirtVirtualMachineSpec } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { apiVersionOf, type KubeObject } from '../../operator/kube/kube-object.ts'
-import { KUBEVIRT_VIRTUAL_MACHINE, PERSISTENT_VOLUME_CLAIM, SECRET } from '../../operator/kube/resource-types.ts'
+import { KUBEVIRT_VIRTUAL_MACHINE, SECRET } from '../../operator/kube/resource-types.ts'
 import { whyNoGuests } from '../../sandbox/guest/tools.ts'
 import { conditionOf, MACHINE } from '../harness/kinds.ts'
 import { FACTS_SCRIPT, type GuestFacts, readFacts } from './guest-facts.ts'
@@ -93,10 +93,6 @@ describe.skipIf(whyNot !== undefined)('a guest that is given what the operator r
   })
 })
 
-interface Claim extends KubeObject {
-  readonly spec: { readonly volumeName: string }
-}
-
 function insideOf({ cluster }: NodeStage): InsideNodes {
   if (cluster.inside === undefined) throw new Error('the files of this cluster cannot be reached')
   return cluster.inside
@@ -135,8 +131,7 @@ async function rootDiskOf(
       mirror.dataVolumes.get(`${namespace}/${NAME}-root`)?.status?.phase === 'Succeeded',
     () => JSON.stringify([mirror.machines.get(`${namespace}/${NAME}`)?.status, stage.logs.lines.slice(-20)]),
   )
-  const claim = await client.get<Claim>(PERSISTENT_VOLUME_CLAIM, { namespace, name: `${NAME}-root` })
-  return inside.pathInVolume(claim.spec.volumeName, 'disk.img')
+  return inside.pathInVolume(await stage.untilVolume(`${NAME}-root`), 'disk.img')
 }
 
 /** What is stored for KubeVirt. */

@@ -75,7 +75,7 @@ describe('images, by the importer of CDI', () => {
       const claim: Raw = await client.get(PERSISTENT_VOLUME_CLAIM, key)
       const { uid, deletionTimestamp } = claim.metadata
       if (inside === undefined) return [uid, deletionTimestamp]
-      const path = await inside.pathInVolume(claim.spec.volumeName, 'disk.img')
+      const path = await inside.pathInVolume(await stage.untilVolume(key.name), 'disk.img')
       const [{ mtimeMs, ino }, content] = await Promise.all([stat(path), readFile(path)])
       return [uid, deletionTimestamp, mtimeMs, ino, createHash('sha256').update(content).digest('hex')]
     }

@@ -160,6 +160,14 @@ export class NodeStage implements AsyncDisposable {
     })
   }
 
+  /** Resolves with the volume of a claim. CDI tells `Succeeded` before the claim has it. */
+  async untilVolume(claim: string): Promise<string> {
+    return await this.until(`claim ${claim} has its volume`, () => {
+      const { spec, status } = this.mirror.claims.get(`${this.namespace}/${claim}`) ?? {}
+      return status?.phase === 'Bound' && spec?.volumeName
+    })
+  }
+
   /** Removes all images, and waits until nothing is left of them. */
   async finish(): Promise<void> {
     for (const image of inNamespaces(this.mirror.images, [this.namespace])) {
