@@ -1,52 +1,40 @@
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import type { Mutant } from './mutant.ts'
-import type { Invariant } from './oracle/oracle.ts'
+import type { Answer, Trial, Verdict } from './mutant-process.ts'
+import { MUTANTS } from './mutants.ts'
+import { INVARIANTS } from './oracle/oracle.ts'
 import { type Kind, storyOf } from './story.ts'
 import { runStory } from './story-run.ts'
 
 /** Seeds of enough schedules for each mutant; most need one or two. */
 const SEEDS = Array.from({ length: 40 }, (_, at) => at + 1)
 
-interface Verdict {
-  /** Whether the product used the replacement of the mutant's seam. */
-  readonly isUsed: boolean
-  /** Seed of the schedule that broke an invariant. This and the next two fields are absent if none did. */
-  readonly seed?: number
-  readonly invariant?: Invariant
-  readonly message?: string
-}
-
-/** What Node has compiled, for the processes that come after the first: to load the product is most of what they do. */
-let compiled = ''
-
-/** Runs the schedules of these seeds on a mutant of the product, in a process of its own. Stops at the first violation. */
-async function verdictOn({ kind, name }: Mutant, seeds: Iterable<number>): Promise<Verdict> {
-  const script = join(import.meta.dirname, 'mutant-process.ts')
-  const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
-  const { stdout } = await promisify(execFile)(process.execPath, [script, kind, [...seeds].join(), name], { env })
-  return JSON.parse(stdout)
-}
+/** One of each invariant, of `npm test`. */
+export const QUICK_MUTANTS = INVARIANTS.flatMap((invariant) => MUTANTS.find((one) => one.invariant === invariant) ?? [])
 
 export function mutantSuite(mutants: readonly Mutant[]): void {
+  /** Processes that have loaded the product and wait for a trial. */
+  const idle: ChildProcess[] = []
   /** Seeds of the schedules that detected a mutant, by kind. */
   const detecting = new Map<Kind, Set<number>>()
 
-  beforeAll(() => {
-    compiled = mkdtempSync(join(tmpdir(), 'open-terrain-compiled-'))
+  afterAll(() => {
+    for (const process of idle) process.kill()
   })
-  afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 
   it.concurrent.each(mutants)('is caught, by invariant $invariant: $name', async (mutant) => {
+    const { name, kind } = mutant
     const first = mutant.seed === undefined ? [] : [mutant.seed]
-    const { isUsed, seed, invariant, message } = await verdictOn(mutant, new Set([...first, ...SEEDS]))
+    const trial: Trial = { name, seeds: [...new Set([...first, ...SEEDS])] }
+    const process = idle.pop() ?? start()
+    const answer = await answerOf(process, trial)
+    idle.push(process)
+    const { isUsed, seed, violation } = answer ?? (await verdictOfOwnProcess(trial))
     expect(isUsed).toBe(true)
-    expect([mutant.invariant, ...(mutant.alsoCaughtAs ?? [])], message).toContain(invariant)
-    if (seed !== undefined) detecting.set(mutant.kind, (detecting.get(mutant.kind) ?? new Set()).add(seed))
+    expect([mutant.invariant, ...(mutant.alsoCaughtAs ?? [])], violation?.message).toContain(violation?.invariant)
+    if (seed !== undefined) detecting.set(kind, (detecting.get(kind) ?? new Set()).add(seed))
   })
 
   it('differs from the product, which passes the schedules that detected a mutant', async () => {
@@ -56,5 +44,29 @@ export function mutantSuite(mutants: readonly Mutant[]): void {
         const { violations } = await runStory(storyOf(`${kind}:${seed}`))
         expect(violations, `${kind}:${seed}`).toEqual([])
       }
+  })
+}
+
+function start(...args: string[]): ChildProcess {
+  return fork(join(import.meta.dirname, 'mutant-process.ts'), args, { execArgv: [] })
+}
+
+async function verdictOfOwnProcess(trial: Trial): Promise<Verdict> {
+  const process = start(trial.name)
+  const verdict = (await answerOf(process, trial)) as Verdict
+  process.kill()
+  return verdict
+}
+
+/** Rejects if the process ends instead, which has written why. */
+async function answerOf(process: ChildProcess, trial: Trial): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const fail = (code: number | null) => reject(new Error(`the process of the mutant ended with ${code}`))
+    process.once('exit', fail)
+    process.once('message', (answer) => {
+      process.off('exit', fail)
+      resolve(answer as Answer)
+    })
+    process.send(trial)
   })
 }

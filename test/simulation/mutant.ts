@@ -13,7 +13,7 @@ export interface Mutant {
   readonly kind: Kind
   /**
    * Seed of a schedule that detects it, which is run first: for mutants that schedules with low seeds do not detect. When schedules change, this one may
-   * detect it no more, and the test takes longer: `mutant-process.ts` prints the seed to write here.
+   * detect it no more, and the test takes longer: `mutant-process.ts NAME SEEDS` prints the seed to write here.
    */
   readonly seed?: number
 }

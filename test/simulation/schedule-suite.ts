@@ -73,23 +73,41 @@ export const RUNS: Runs = {
   writesLaggingTakeOvers: 10,
 }
 
+/** Of `npm test`. */
+export const QUICK_SCHEDULES = 0.025
+
 /** Maximum number of attempts to shrink a schedule that failed: each takes a second, and without a maximum they would take hours. */
 const SHRINKS = 100
 
-/** @param scale factor for the number of schedules of each kind, of which at least one runs */
-export function scheduleSuite(scale: number, runs: Runs): void {
-  it.each(Object.entries(runs) as [WholeKind, number][])('in schedules of the kind %s', async (kind, usual) => {
+export interface Scale {
+  /** Factor for the number of schedules of each kind. */
+  readonly scale: number
+  /** The scale of the quick tests. Their schedules are the first of the same ones: only what comes after these runs. */
+  readonly after?: number
+}
+
+export function scheduleSuite(runs: Runs, { scale, after }: Scale): void {
+  // One of each kind at least.
+  const numberOf = (usual: number, factor: number) => Math.max(1, Math.round(usual * factor))
+  const wanted = Object.entries(runs).map(([kind, usual]) => ({
+    kind: kind as WholeKind,
+    numRuns: numberOf(usual, scale),
+    skipped: after === undefined || PATH !== undefined ? 0 : numberOf(usual, after),
+  }))
+  const left = wanted.filter(({ numRuns, skipped }) => numRuns > skipped)
+  it.each(left)('in schedules of the kind $kind', async ({ kind, numRuns, skipped }) => {
     const { schedules, run } = WHOLE_KINDS[kind]
+    let begun = 0
     let shrinksLeft = Number.POSITIVE_INFINITY
     const property = fc.asyncProperty(schedules, async (schedule) => {
-      if (shrinksLeft === 0) return
+      begun += 1
+      if (begun <= skipped || shrinksLeft === 0) return
       shrinksLeft -= 1
       const { violations } = await runWhole(schedule, run)
       if (violations.length === 0) return
       shrinksLeft = Math.min(shrinksLeft, SHRINKS)
       throw new Error(describeViolations(violations))
     })
-    const numRuns = Math.max(1, Math.round(usual * scale))
     await fc.assert(property, { numRuns, seed: SEED, ...(PATH !== undefined && { path: PATH }) })
   })
 }

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { RUNS, scheduleSuite } from './schedule-suite.ts'
+import { QUICK_SCHEDULES, RUNS, scheduleSuite } from './schedule-suite.ts'
 
 describe('every invariant holds', () => {
-  scheduleSuite(Number(process.env['SIMULATION_SCALE'] ?? 0.3), RUNS)
+  scheduleSuite(RUNS, { scale: Number(process.env['SIMULATION_SCALE'] ?? 0.3), after: QUICK_SCHEDULES })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { runSchedule } from './run.ts'
-import { RUNS, scheduleSuite } from './schedule-suite.ts'
+import { QUICK_SCHEDULES, RUNS, scheduleSuite } from './schedule-suite.ts'
 import { scheduleOf, storyOf } from './story.ts'
 import { runStory } from './story-run.ts'
 
 describe('every invariant holds', () => {
-  scheduleSuite(0.025, RUNS)
+  scheduleSuite(RUNS, { scale: QUICK_SCHEDULES })
 })
 
 describe('a story', () => {

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { scheduleSuite } from '../schedule-suite.ts'
+import { type Scale, scheduleSuite } from '../schedule-suite.ts'
 
 /** Number of schedules of each kind. Together they take about two minutes of CPU time. */
 const RUNS = {
@@ -17,9 +17,12 @@ const RUNS = {
   sharedTakeOvers: 10,
 } as const
 
-/** Machines, images shared with DataSyncs, guests, deletions, refreshes, crashes and a bad link in any order. @param scale factor on their number */
-export function interleavingSuite(scale: number): void {
+/** Of `npm test`. */
+export const QUICK_INTERLEAVINGS = 0.2
+
+/** Machines, images shared with DataSyncs, guests, deletions, refreshes, crashes and a bad link in any order. */
+export function interleavingSuite(scale: Scale): void {
   describe('every invariant holds', () => {
-    scheduleSuite(scale, RUNS)
+    scheduleSuite(RUNS, scale)
   })
 }

@@ -1,3 +1,3 @@
-import { interleavingSuite } from './interleaving-suite.ts'
+import { interleavingSuite, QUICK_INTERLEAVINGS } from './interleaving-suite.ts'
 
-interleavingSuite(Number(process.env['SIMULATION_SCALE'] ?? 0.6))
+interleavingSuite({ scale: Number(process.env['SIMULATION_SCALE'] ?? 0.6), after: QUICK_INTERLEAVINGS })

@@ -1,3 +1,3 @@
-import { interleavingSuite } from './interleaving-suite.ts'
+import { interleavingSuite, QUICK_INTERLEAVINGS } from './interleaving-suite.ts'
 
-interleavingSuite(0.2)
+interleavingSuite({ scale: QUICK_INTERLEAVINGS })

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { tenantSuite } from './tenant-suite.ts'
+import { QUICK_TENANTS, tenantSuite } from './tenant-suite.ts'
 
 describe('a tenant who forges at random', () => {
-  tenantSuite(1)
+  tenantSuite(QUICK_TENANTS)
 })

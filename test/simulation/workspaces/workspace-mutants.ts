@@ -132,7 +132,7 @@ export const WORKSPACE_MUTANTS: readonly Mutant[] = [
       }
     }),
     kind: 'workspaces',
-    seed: 40,
+    seed: 14,
   },
   {
     name: 'machines do not wait for their images',
