@@ -90,7 +90,7 @@ beforeAll(() => {
     [`node-oldest@npm:${NODE}@20`, `typescript-oldest@npm:typescript@~${TYPESCRIPT}.0`],
   )
   nodes = [join(tools, 'node_modules/node-oldest/bin/node'), process.execPath]
-  compilers = [join(tools, 'node_modules/typescript-oldest/lib/tsc.js'), join(MODULES, 'typescript/lib/tsc.js')]
+  compilers = [join(tools, 'node_modules/typescript-oldest/lib/tsc.js'), join(MODULES, 'typescript-7/bin/tsc')]
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
