@@ -57,8 +57,9 @@ function run(...args: readonly string[]) {
   return { ok: status === 0, output: `${stdout}${stderr}` }
 }
 
+/** Runs tests of the copy in one worker, which loads what they share once. */
 const testsOf = (...paths: readonly string[]) =>
-  run('node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...paths)
+  run('node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--no-file-parallelism', ...paths)
 
 /** Returns a function that says what is wrong with the types of some files of the copy. Only what the recipe changes is read each time. */
 function typesOfFiles(): (...paths: readonly string[]) => string[] {
