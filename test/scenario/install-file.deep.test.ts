@@ -105,8 +105,8 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
   const CLIENT: readonly string[] = []
   const SERVER = ['--server-side']
 
-  /** The file is applied twice in one way, and then in the other one and back: only the first time writes. */
-  async function changesNothing(ways: readonly string[], other: readonly string[]) {
+  /** The file is applied twice in one way, and then in others: only the first time writes. */
+  async function changesNothing(ways: readonly string[], ...others: readonly (readonly string[])[]) {
     await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
     // The API server still writes the conditions of CRDs.
     const { contents } = await stored()
@@ -114,7 +114,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     const { versions } = await stored()
     await apply(CONTENT, ...ways)
     expect(await stored()).toEqual({ versions, contents })
-    for (const next of [other, ways]) {
+    for (const next of others) {
       await apply(CONTENT, ...next)
       expect((await stored()).contents).toEqual(contents)
     }
@@ -132,7 +132,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
         spec: Crd
       }
       expect(crds.spec.versions[0].schema).toEqual(wanted.spec.versions[0]?.schema)
-      await changesNothing(CLIENT, SERVER)
+      await changesNothing(CLIENT, SERVER, CLIENT)
     })
 
     it('keeps what somebody has changed in the policy, and refuses to take away keys that somebody has applied', async () => {
