@@ -25,6 +25,7 @@ function reportOf(declarations: string, door: string, file: string): string {
     types: ['node'],
     strict: true,
     noEmit: true,
+    skipLibCheck: true,
     allowImportingTsExtensions: true,
   }
   const config = ExtractorConfig.prepare({

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -15,7 +14,7 @@ export function withDeclarations<T>(use: (folder: string) => T): T {
   mkdirSync(parent, { recursive: true })
   const folder = mkdtempSync(join(parent, 'declarations-'))
   try {
-    const compiler = createRequire(import.meta.url).resolve('typescript/lib/tsc.js')
+    const compiler = join(ROOT, 'node_modules/typescript-7/bin/tsc')
     const project = join(ROOT, 'constructs/tsconfig.build.json')
     const options = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
     execFileSync(process.execPath, [compiler, '-p', project, ...options], { stdio: 'inherit' })

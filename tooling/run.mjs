@@ -52,10 +52,11 @@ function findNode() {
 
 /**
  * Tests start hundreds of processes with the same modules: Node compiles each module once for all of them. Go's
- * servers and compilers collect garbage less often: with 400, three scenarios took 57 s in place of 64 s.
+ * servers and compilers collect garbage less often: with 400, three scenarios took 57 s in place of 64 s, and the
+ * types of everything 12 s of processor time in place of 17 s, with a tenth more memory.
  */
 function environmentOf(task) {
-  if (!task.startsWith('test')) return process.env
+  if (!task.startsWith('test') && task !== 'check') return process.env
   return { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node-compile'), GOGC: '400', ...process.env }
 }
 

@@ -25,7 +25,7 @@ import { smallWorkspaceManifest } from './workspace-manifests.ts'
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20778)
 
 /** Number of manifests of all kinds. */
-const COUNT = 6_000
+const COUNT = 4_000
 /** Number of small specs, of which each rule must refuse one alone. */
 const SMALL = 2_000
 /** Number of DataSyncs beside those among all kinds, where they are a fifth. */

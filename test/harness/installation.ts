@@ -18,6 +18,9 @@ const REPOSITORY = 'images.example.com/open-terrain-operator'
 export const FIRST_RELEASE = `${REPOSITORY}:1.0.0`
 export const NEXT_RELEASE = `${REPOSITORY}:1.1.0`
 
+/** The CRDs that each cluster has, as they were applied last. */
+const KINDS = new WeakMap<object, Map<string, string>>()
+
 /** A line of an operator's log. */
 export interface LogLine {
   readonly pod: string
@@ -63,6 +66,28 @@ export class Installation extends InstalledOperator {
   async apply(props: Partial<InstallationProps> = {}, parts: readonly InstallationPart[] = INSTALLATION_PARTS) {
     const installation = this.render(props)
     for (const part of parts) for (const object of installation[part]) await this.applyObject(object)
+  }
+
+  /** To judge a CRD takes an API server longer than all else. One that is there as it is to be is not applied again: nothing would change. */
+  override async applyObject(object: Manifest): Promise<void> {
+    if (object.kind !== 'CustomResourceDefinition') return await super.applyObject(object)
+    const text = JSON.stringify(object)
+    if (this.#kinds.get(object.metadata.name) === text) return
+    await super.applyObject(object)
+    this.#kinds.set(object.metadata.name, text)
+  }
+
+  override async remove(object: Manifest): Promise<{ status: number; message: string }> {
+    const answer = await super.remove(object)
+    if (answer.status < 300) this.#kinds.delete(object.metadata.name)
+    return answer
+  }
+
+  get #kinds(): Map<string, string> {
+    const { cluster } = this.#world
+    const kinds = KINDS.get(cluster) ?? new Map<string, string>()
+    KINDS.set(cluster, kinds)
+    return kinds
   }
 
   /** Waits until deletion is refused: nothing shows when an admission policy takes effect. */

@@ -112,9 +112,8 @@ describe('the chart of a release', () => {
 
   it('is installed, upgraded with its kinds, removed without data, and installed again', async () => {
     await helm('install', ...RELEASED_AS, chart, '--dry-run=server')
-    await helm('install', ...RELEASED_AS, chart)
+    await helm('install', ...RELEASED_AS, chart, '--set-string', 'policy.concurrency=8')
     // A key that the values no longer have goes, also the last one.
-    await helm('upgrade', ...RELEASED_AS, chart, '--set-string', 'policy.concurrency=8')
     expect((await stored(POLICY)).data).toEqual({ concurrency: '8' })
     await helm('upgrade', ...RELEASED_AS, chart, '--reset-values')
     expect((await stored(POLICY)).data).toBeUndefined()

@@ -16,6 +16,12 @@ const CONTENT = releasedManifest(environmentManifests({ folder: ROOT, environmen
 const OBJECTS = objectsOf(CONTENT)
 const POLICY = ['-n', 'sync-operator', 'configmap', 'sync-operator-policy'] as const
 
+/** What the file has of some objects. To apply all of it takes kubectl and an API server seconds, most of them for the CRDs. */
+const textOf = (objects: readonly KubeObject[]) =>
+  objects.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+const OF_POLICY = textOf(OBJECTS.filter(({ metadata }) => metadata.name === 'sync-operator-policy'))
+const WITHOUT_KINDS = textOf(OBJECTS.filter(({ kind }) => kind !== 'CustomResourceDefinition'))
+
 /** With a policy of somebody's own, applied as a file beside the installation. */
 const OWN_POLICY = stringify({
   apiVersion: 'v1',
@@ -48,15 +54,19 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     return stdout
   }
 
-  async function apply(content: string, ...ways: readonly string[]): Promise<string> {
+  async function written(content: string): Promise<string> {
     const file = join(folder, RELEASED_FILE)
     await writeFile(file, content)
-    return await kubectl('apply', ...ways, '-f', file)
+    return file
+  }
+
+  async function apply(content: string, ...ways: readonly string[]): Promise<string> {
+    return await kubectl('apply', ...ways, '-f', await written(content))
   }
 
   /** What is stored of each object: what shows that somebody has written it, and what was written. */
   async function stored() {
-    const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
+    const { items } = JSON.parse(await kubectl('get', '-f', await written(CONTENT), '-o', 'json'))
     const objects = items as (KubeObject & { readonly status?: object })[]
     const fieldsOf = <Value>(pick: (object: KubeObject) => Value) =>
       Object.fromEntries(objects.map((one) => [`${one.kind} ${one.metadata.name}`, pick(one)]))
@@ -78,7 +88,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
 
   /** It is refused that the file takes keys away, and what the refusal says keeps them. */
   async function keepsKeys(lost: readonly string[], data: object) {
-    const refused = await refusalOf(apply(CONTENT))
+    const refused = await refusalOf(apply(OF_POLICY))
     const [, keys, command = ''] =
       /this would remove (.+) from the policy, which somebody has applied from another file; to keep what is there: kubectl (.+?-), or/.exec(
         refused,
@@ -86,7 +96,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     expect(keys?.split(', ').sort()).toEqual(lost)
     expect(await policyData()).toEqual(data)
     await kubectl(...command.split(' '))
-    await apply(CONTENT)
+    await apply(OF_POLICY)
     expect(await policyData()).toEqual(data)
   }
 
@@ -95,8 +105,8 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
   const CLIENT: readonly string[] = []
   const SERVER = ['--server-side']
 
-  /** The file is applied twice in one way, and then in the other one and back: only the first time writes. */
-  async function changesNothing(ways: readonly string[], other: readonly string[]) {
+  /** The file is applied twice in one way, and then in others: only the first time writes. */
+  async function changesNothing(ways: readonly string[], ...others: readonly (readonly string[])[]) {
     await kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all')
     // The API server still writes the conditions of CRDs.
     const { contents } = await stored()
@@ -104,7 +114,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     const { versions } = await stored()
     await apply(CONTENT, ...ways)
     expect(await stored()).toEqual({ versions, contents })
-    for (const next of [other, ways]) {
+    for (const next of others) {
       await apply(CONTENT, ...next)
       expect((await stored()).contents).toEqual(contents)
     }
@@ -122,12 +132,12 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
         spec: Crd
       }
       expect(crds.spec.versions[0].schema).toEqual(wanted.spec.versions[0]?.schema)
-      await changesNothing(CLIENT, SERVER)
+      await changesNothing(CLIENT, SERVER, CLIENT)
     })
 
     it('keeps what somebody has changed in the policy, and refuses to take away keys that somebody has applied', async () => {
       await kubectl('patch', ...POLICY, '--type=merge', '-p', '{"data": {"concurrency": "6"}}')
-      for (const ways of [[], ['--server-side'], []]) await apply(CONTENT, ...ways)
+      for (const ways of [[], ['--server-side'], []]) await apply(OF_POLICY, ...ways)
       expect(await policyData()).toEqual({ concurrency: '6' })
 
       const own = join(folder, 'policy.yaml')
@@ -137,7 +147,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
 
       // By two field managers the file and the policy never meet.
       await kubectl('apply', '--server-side', '--force-conflicts', '--field-manager=policy', '-f', own)
-      for (let time = 0; time < 2; time += 1) await apply(CONTENT, '--server-side')
+      for (let time = 0; time < 2; time += 1) await apply(OF_POLICY, '--server-side')
       expect(await policyData()).toEqual({ concurrency: '7' })
     })
 
@@ -148,7 +158,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
         environmentManifests({ folder: ROOT, environment: RELEASE, image: IMAGE }).get('3-install.yaml') ?? '',
       )
       await kubectl('delete', '--wait=false', '-f', file)
-      await apply(CONTENT)
+      await apply(WITHOUT_KINDS)
       expect(await policyData()).toBeUndefined()
     })
 
@@ -161,7 +171,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
       const adopt = (owner: string) => kubectl('annotate', ...POLICY, '--overwrite', `pelotech.ot/adopted-by=${owner}`)
       await adopt('manifests/production')
       await kubectl('apply', '-f', file)
-      expect(await refusalOf(apply(CONTENT))).toContain('belongs to manifests/production')
+      expect(await refusalOf(apply(OF_POLICY))).toContain('belongs to manifests/production')
       await adopt('manifests/release')
       await keepsKeys(Object.keys(production.data).sort(), production.data)
 
@@ -178,7 +188,7 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
     })
 
     it('keeps CRDs and images if it is deleted itself', async () => {
-      const refused = await refusalOf(kubectl('delete', '--wait=false', '-f', join(folder, RELEASED_FILE)))
+      const refused = await refusalOf(kubectl('delete', '--wait=false', '-f', await written(CONTENT)))
       expect(refused.match(/if that is meant: kubectl annotate/g)).toHaveLength(6)
       expect((await kubectl('get', 'crd', '-o', 'name')).trim().split('\n')).toHaveLength(5)
     })
@@ -204,8 +214,8 @@ describe.skipIf(!HAS_KUBECTL)(`${RELEASED_FILE}, by kubectl on a cluster that ha
       const kept = await refusalOf(apply(CONTENT))
       expect([kept.match(/belongs to/g), kept.match(/this would remove/g)?.length]).toEqual([null, 1])
       await kubectl('annotate', ...POLICY, 'kubectl.kubernetes.io/last-applied-configuration-')
-      await apply(CONTENT)
-      const { items } = JSON.parse(await kubectl('get', '-f', join(folder, RELEASED_FILE), '-o', 'json'))
+      await apply(OF_POLICY)
+      const { items } = JSON.parse(await kubectl('get', '-f', await written(CONTENT), '-o', 'json'))
       const owners = (items as KubeObject[]).flatMap(
         ({ metadata }) => metadata.annotations?.['pelotech.ot/installed-by'] ?? [],
       )
@@ -224,5 +234,5 @@ function earlier(objects: readonly KubeObject[]): string {
     ['x-kubernetes-validations', 'suspend', 'pelotech.ot/installed-by'].includes(key) ? undefined : value,
   )
   const before = JSON.parse(text.replaceAll(IMAGE, `registry.example/open-terrain/operator:0.0.9`)) as KubeObject[]
-  return before.map((object) => stringify(object, { aliasDuplicateObjects: false })).join('---\n')
+  return textOf(before)
 }

@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '../..')
-const COMPILER = createRequire(import.meta.url).resolve('typescript/lib/tsc.js')
+const COMPILER = join(ROOT, 'node_modules/typescript-7/bin/tsc')
 /** Import of a source by its name, which the compiler leaves in declarations. */
-const IMPORT_OF_SOURCE = /((?:\bfrom |\bimport\()'[.]{1,2}\/[^']+)[.]ts'/g
+const IMPORT_OF_SOURCE = /((?:\bfrom |\bimport\()(['"])[.]{1,2}\/[^'"]+)[.]ts\2/g
 
 /** What a manifest of a workspace has. */
 export interface SourceManifest {
@@ -106,7 +105,7 @@ function addEsModule(source: string, dist: string): void {
 async function addCommonJs(esm: string, dist: string): Promise<void> {
   const files = readdirSync(esm, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((name) => name.endsWith('.d.ts'))) {
-    const declarations = readFileSync(join(esm, file), 'utf8').replace(IMPORT_OF_SOURCE, "$1.js'")
+    const declarations = readFileSync(join(esm, file), 'utf8').replace(IMPORT_OF_SOURCE, '$1.js$2')
     mkdirSync(join(dist, file, '..'), { recursive: true })
     writeFileSync(join(dist, file), declarations)
   }

@@ -58,11 +58,8 @@ const folders = [
   }),
   await buildCommandLine(),
 ]
-for (const folder of folders) {
-  const packed = execFileSync(NPM, ['pack', '--json', '--pack-destination', PACKAGES, folder], {
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  })
-  const [{ filename }] = JSON.parse(packed) as [{ filename: string }]
-  console.log(join(PACKAGES, filename))
-}
+const packed = execFileSync(NPM, ['pack', '--json', '--pack-destination', PACKAGES, ...folders], {
+  encoding: 'utf8',
+  shell: process.platform === 'win32',
+})
+for (const { filename } of JSON.parse(packed) as { filename: string }[]) console.log(join(PACKAGES, filename))
