@@ -3,17 +3,11 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } f
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import {
-  type EngineEvent,
-  LocalWorkspace,
-  type OutputMap,
-  type PreviewOptions,
-  PulumiCommand,
-  type Stack,
-} from '@pulumi/pulumi/automation/index.js'
+import { type EngineEvent, LocalWorkspace, PulumiCommand, type Stack } from '@pulumi/pulumi/automation/index.js'
 import { inject } from 'vitest'
 import { parseDocument } from 'yaml'
 import { environmentsIn } from '../../infra/stack-files.ts'
+import { StandInServer } from './stand-in-provider/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -29,7 +23,8 @@ type Environment = Readonly<Record<string, string>>
 export interface Outcome {
   /** `<operation> <kind> <name>` of each object that is touched, in alphabetical order. */
   readonly steps: readonly string[]
-  readonly outputs: OutputMap
+  /** What the program exports. Empty unless the command runs it to its end. */
+  readonly outputs: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -40,13 +35,16 @@ export class Workshop {
   readonly folder: string
   readonly #command: PulumiCommand
   readonly #env: Record<string, string>
+  /** By the kubeconfig of the user. */
+  readonly #standIns = new Map<string, StandInServer>()
 
   private constructor(folder: string, command: PulumiCommand) {
     this.folder = folder
     this.#command = command
     const { root, languageHost = '' } = inject('pulumi')
     const cli = root === undefined ? '' : join(root, 'bin')
-    const plugins = [inject('kubernetesPlugin').folder, inject('policyPack').path ?? '', languageHost]
+    const plugin = inject('kubernetesPlugin')
+    const plugins = [plugin.type === 'real' ? plugin.folder : '', inject('policyPack').path ?? '', languageHost]
     this.#env = {
       // Programs run on the Node of these tests.
       PATH: [cli, ...plugins, dirname(process.execPath), process.env['PATH']].filter(Boolean).join(delimiter),
@@ -56,8 +54,6 @@ export class Workshop {
       PULUMI_SKIP_UPDATE_CHECK: '1',
       // A missing plugin fails at once, instead of after many attempts to download it.
       PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: '1',
-      // Each command loads the program, and the kinds of all of Kubernetes with it: what Node has compiled serves the next ones.
-      NODE_COMPILE_CACHE: join(folder, 'compiled'),
       // People who run the tests may have their own clusters.
       KUBECONFIG: join(folder, 'none'),
     }
@@ -110,7 +106,7 @@ export class Workshop {
   async type(line: string, env: Environment): Promise<string> {
     const options = { cwd: this.project, timeout: HANGS_AFTER_MS, maxBuffer: 64 * 1024 ** 2 }
     const answers = { PULUMI_SKIP_CONFIRMATIONS: 'true' }
-    const all = { ...process.env, ...this.#env, ...answers, ...env }
+    const all = { ...process.env, ...(await this.#environment(env)), ...answers }
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { ...options, env: all })
     return stdout
   }
@@ -124,13 +120,23 @@ export class Workshop {
   }
 
   async #select(stackName: string, workDir: string, env: Environment): Promise<Rollout> {
-    const options = { pulumiCommand: this.#command, envVars: { ...this.#env, ...env } }
+    const options = { pulumiCommand: this.#command, envVars: await this.#environment(env) }
     const stack = await LocalWorkspace.createOrSelectStack({ stackName, workDir }, options)
     const { name } = await stack.workspace.projectSettings()
-    return new Rollout(stack, name)
+    return new Rollout(stack, name, join(this.folder, 'events'))
+  }
+
+  async #environment(env: Environment): Promise<Record<string, string>> {
+    const all = { ...this.#env, ...env }
+    if (inject('kubernetesPlugin').type === 'real') return all
+    const kubeconfig = all['KUBECONFIG'] as string
+    const standIn = this.#standIns.get(kubeconfig) ?? (await StandInServer.start(kubeconfig))
+    this.#standIns.set(kubeconfig, standIn)
+    return { ...all, PULUMI_DEBUG_PROVIDERS: `kubernetes:${standIn.port}` }
   }
 
   async close(): Promise<void> {
+    for (const standIn of this.#standIns.values()) standIn.stop()
     await rm(this.folder, { recursive: true, force: true })
   }
 }
@@ -139,10 +145,13 @@ export class Workshop {
 export class Rollout {
   readonly stack: Stack
   readonly #project: string
+  readonly #events: string
 
-  constructor(stack: Stack, project: string) {
+  /** @param events file for what the engine tells during a command */
+  constructor(stack: Stack, project: string, events: string) {
     this.stack = stack
     this.#project = project
+    this.#events = events
   }
 
   /** Writes keys, given without their prefix, to the file of the stack, and leaves the others unchanged. */
@@ -154,37 +163,61 @@ export class Rollout {
   }
 
   up(): Promise<Outcome> {
-    return this.#watch((options) => this.stack.up(options))
+    return this.#run('up', '--yes', '--skip-preview')
   }
 
-  preview(options: Pick<PreviewOptions, 'policyPacks' | 'policyPackConfigs'> = {}): Promise<Outcome> {
-    return this.#watch((common) => this.stack.preview({ ...common, ...options }))
+  preview({ refresh = false, policyPacks = [], policyPackConfigs = [] }: PreviewOptions = {}): Promise<Outcome> {
+    const packs = policyPacks.flatMap((pack) => ['--policy-pack', pack])
+    const configs = policyPackConfigs.flatMap((file) => ['--policy-pack-config', file])
+    return this.#run('preview', ...(refresh ? ['--refresh'] : []), ...packs, ...configs)
   }
 
   /** Reads the cluster. The steps are the changes there since the last command. */
   refresh(): Promise<Outcome> {
-    return this.#watch((options) => this.stack.refresh(options))
+    return this.#run('refresh', '--yes', '--skip-preview')
   }
 
   destroy(): Promise<Outcome> {
-    return this.#watch((options) => this.stack.destroy(options))
+    return this.#run('destroy', '--yes', '--skip-preview')
   }
 
-  async #watch(command: (options: CommandOptions) => Promise<object>): Promise<Outcome> {
-    const steps: string[] = []
-    const onEvent = ({ resourcePreEvent, resOutputsEvent }: EngineEvent) => {
-      const { metadata } = resourcePreEvent ?? resOutputsEvent ?? {}
-      if (metadata === undefined || NOTHING.includes(metadata.op) || !metadata.type.startsWith('kubernetes:')) return
-      const [kind, name] = [metadata.type.split(':').at(-1), metadata.urn.split('/').at(-1)]
-      steps.push(`${metadata.op} ${kind} ${name}`)
-    }
-    const result = await command({ onEvent, signal: AbortSignal.timeout(HANGS_AFTER_MS), color: 'never' })
-    return { steps: [...new Set(steps)].sort(), outputs: 'outputs' in result ? (result.outputs as OutputMap) : {} }
+  /** Runs the CLI as the Automation API does, without the three commands by which that reads outputs and history after each one. */
+  async #run(...command: string[]): Promise<Outcome> {
+    await rm(this.#events, { force: true })
+    const { name, workspace } = this.stack
+    const options = ['--color', 'never', '--non-interactive', '--stack', name, '--event-log', this.#events]
+    // It hides the log of events from people.
+    const env = { ...process.env, ...workspace.envVars, PULUMI_DEBUG_COMMANDS: 'true' }
+    const limits = { timeout: HANGS_AFTER_MS, killSignal: 'SIGINT', maxBuffer: 64 * 1024 ** 2 } as const
+    const cli = workspace.pulumiCommand.command
+    await promisify(execFile)(cli, [...command, ...options], { cwd: workspace.workDir, env, ...limits }).catch(
+      ({ message, stdout }: Error & { stdout: string }) => {
+        throw new Error(`${message}\n${stdout}`)
+      },
+    )
+    return outcomeOf(await readFile(this.#events, 'utf8'))
   }
 }
 
-interface CommandOptions {
-  readonly onEvent: (event: EngineEvent) => void
-  readonly signal: AbortSignal
-  readonly color: 'never'
+interface PreviewOptions {
+  /** Reads the cluster first. What has changed there is among the steps. */
+  readonly refresh?: boolean
+  readonly policyPacks?: readonly string[]
+  readonly policyPackConfigs?: readonly string[]
+}
+
+/** @param log an event on each line, as JSON */
+function outcomeOf(log: string): Outcome {
+  const steps = new Set<string>()
+  let outputs = {}
+  for (const line of log.split('\n').filter((one) => one !== '')) {
+    const { resourcePreEvent, resOutputsEvent } = JSON.parse(line) as EngineEvent
+    const { metadata } = resourcePreEvent ?? resOutputsEvent ?? {}
+    if (metadata === undefined) continue
+    if (metadata.type === 'pulumi:pulumi:Stack') outputs = metadata.new?.outputs ?? outputs
+    if (NOTHING.includes(metadata.op) || !metadata.type.startsWith('kubernetes:')) continue
+    const [kind, name] = [metadata.type.split(':').at(-1), metadata.urn.split('/').at(-1)]
+    steps.add(`${metadata.op} ${kind} ${name}`)
+  }
+  return { steps: [...steps].sort(), outputs }
 }

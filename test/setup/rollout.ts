@@ -20,7 +20,7 @@ export default async function prepareRollout(project: TestProject): Promise<() =
   await resolveBinaries()
   const pulumi = await resolvePulumi()
   const folder = await mkdtemp(join(tmpdir(), 'open-terrain-plugin-'))
-  const plugin = await findKubernetesPlugin(join(folder, 'kubernetes'))
+  const plugin = findKubernetesPlugin()
   const pack = await policyPack(join(folder, 'policies'), pulumi.languageHost === undefined)
   project.provide('pulumi', pulumi)
   project.provide('kubernetesPlugin', plugin)
