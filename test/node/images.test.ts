@@ -1,15 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
 import { type KubeObject, keyOf, type Raw } from '../../operator/kube/kube-object.ts'
-import {
-  ADMISSION_POLICY,
-  ADMISSION_POLICY_BINDING,
-  DATA_VOLUME,
-  PERSISTENT_VOLUME_CLAIM,
-} from '../../operator/kube/resource-types.ts'
+import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM } from '../../operator/kube/resource-types.ts'
+import { untilAdoptionIsChecked } from '../harness/adoption-rule.ts'
 import { inNamespaces } from '../harness/own-objects.ts'
 import { importersOf } from './importers.ts'
 import { NodeStage, type Source } from './node-stage.ts'
@@ -70,7 +65,7 @@ describe('images, by the importer of CDI', () => {
     await stage.until('it is filled', () => {
       return stage.mirror.dataVolumes.get(keyOf(key))?.status?.phase === 'Succeeded' && importersOf(stage).length === 0
     })
-    await untilAdoptionIsChecked(stage)
+    await untilAdoptionIsChecked(client)
     const disk = async () => {
       const claim: Raw = await client.get(PERSISTENT_VOLUME_CLAIM, key)
       const { uid, deletionTimestamp } = claim.metadata
@@ -102,15 +97,3 @@ describe('images, by the importer of CDI', () => {
     await stage.finish()
   })
 })
-
-/** An image that is hardly younger than the rule may have been annotated before it. */
-async function untilAdoptionIsChecked({ client }: NodeStage): Promise<void> {
-  const ages = () =>
-    Promise.all(
-      [ADMISSION_POLICY, ADMISSION_POLICY_BINDING].map(async (type) => {
-        const { metadata }: Raw = await client.get(type, { name: ADOPTION_RULE })
-        return Date.now() - Date.parse(metadata.creationTimestamp)
-      }),
-    )
-  await expect.poll(async () => Math.min(...(await ages()))).toBeGreaterThan(7_000)
-}

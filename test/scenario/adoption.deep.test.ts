@@ -1,16 +1,17 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import { ADOPTION_POLICY, ADOPTION_RULE } from '@open-terrain/constructs/operator'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../operator/base/clock.ts'
-import type { KubeObject, Raw } from '../../operator/kube/kube-object.ts'
+import { type KubeObject, keyOf, type Raw } from '../../operator/kube/kube-object.ts'
 import {
   ADMISSION_POLICY,
   ADMISSION_POLICY_BINDING,
+  DATA_SOURCE,
   DATA_VOLUME,
   PERSISTENT_VOLUME_CLAIM,
 } from '../../operator/kube/resource-types.ts'
+import { untilAdoptionIsChecked } from '../harness/adoption-rule.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { conditionOf } from '../harness/kinds.ts'
+import { conditionOf, IMAGE } from '../harness/kinds.ts'
 import { installOlderCrd, OLDER_IMAGE, syncAsOlder } from '../harness/older-operator.ts'
 import { otHere } from '../harness/ot-here.ts'
 import { STORAGE, World } from '../harness/world.ts'
@@ -37,15 +38,6 @@ async function installRule({ client }: World): Promise<void> {
   } as KubeObject)
 }
 
-/** Waits until an image that is created is sure to have been checked by the rule. */
-async function untilRuleIsOlder(world: World): Promise<void> {
-  const made = await Promise.all(
-    [ADMISSION_POLICY, ADMISSION_POLICY_BINDING].map((type) => world.client.get(type, { name: ADOPTION_RULE })),
-  )
-  const since = Math.max(...made.map(({ metadata }: Raw) => Date.parse(metadata.creationTimestamp)))
-  await world.until('the rule is older than a new image', () => systemClock.now() > since + 7_000 || undefined)
-}
-
 async function removeRule({ client }: World): Promise<void> {
   for (const type of [ADMISSION_POLICY_BINDING, ADMISSION_POLICY]) await client.delete(type, { name: ADOPTION_RULE })
 }
@@ -63,9 +55,12 @@ async function importByHand(world: World, name: string): Promise<void> {
   } as KubeObject)
 }
 
+/** CDI tells `Succeeded` before the claim has its volume. Until then nothing can be adopted. */
 const untilImported = (world: World, name: string) =>
   world.until(`DataVolume ${name} is filled`, () => {
-    return world.mirror.dataVolumes.get(`${world.namespace}/${name}`)?.status?.phase === 'Succeeded'
+    const { dataVolumes, claims } = world.mirror
+    const key = `${world.namespace}/${name}`
+    return dataVolumes.get(key)?.status?.phase === 'Succeeded' && claims.get(key)?.status?.phase === 'Bound'
   })
 
 const adopt = (name: string) => ({ annotations: { [ANNOTATIONS.adopt]: `datavolume/${name}` } })
@@ -106,7 +101,24 @@ describe('adoption', () => {
     await world.deleteImage('kali')
     await world.untilGone('kali')
     expect(await uidsOf(world, 'kali')).toEqual(before)
-    await world.client.delete(DATA_VOLUME, { namespace: world.namespace, name: 'kali' })
+
+    // The image may delete what it adopts, but not if it is deleted with --cascade=orphan, which the garbage collector can have ended before an operator looks.
+    await untilAdoptionIsChecked(world.client)
+    await world.createImage('kali', { snapshotClass: undefined, reclaimPolicy: 'Delete' }, adopt('kali'))
+    await world.untilSynced('kali')
+    await world.operator?.stop()
+    const key = { namespace: world.namespace, name: 'kali' }
+    await world.client.delete(IMAGE, key, { propagationPolicy: 'Orphan' })
+    await world.until('the garbage collector has ended its part', () => {
+      const alias = world.mirror.dataSources.get(keyOf(key))
+      const { deletionTimestamp, finalizers } = world.getImage('kali')?.metadata ?? {}
+      const isOver = deletionTimestamp !== undefined && finalizers?.includes('orphan') === false
+      return isOver && alias !== undefined && alias.metadata.ownerReferences === undefined
+    })
+    world.startOperator()
+    await world.untilGone('kali')
+    expect(await uidsOf(world, 'kali')).toEqual(before)
+    for (const type of [DATA_SOURCE, DATA_VOLUME]) await world.client.delete(type, key)
     await world.finish()
   })
 
@@ -115,7 +127,7 @@ describe('adoption', () => {
     const { client, namespace } = world
     const ot = (...argv: readonly string[]) => otHere(client, argv)
     await installOlderCrd(client)
-    await untilRuleIsOlder(world)
+    await untilAdoptionIsChecked(world.client)
     await world.createSecret('credentials')
     await syncAsOlder(client, { namespace, name: 'kali', url: S3, storageClass: STORAGE })
     await untilImported(world, 'kali')
