@@ -44,19 +44,24 @@ describe('a virtual machine on a real API server', () => {
     )
     await machines.create('vm', ON_A_NETWORK)
     for (const name of Object.keys(REFUSALS)) await machines.create(name)
-    const { status: waiting } = await machines.untilReason('vm', 'NetworkMissing')
-    expect(waiting?.message).toContain('NetworkAttachmentDefinition control-net')
-    await world.createNetwork('control-net')
-    const { status: stuck } = await machines.untilReason('vm', 'PodNotStarting')
-    expect(stuck?.message).toContain('FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge')
-    letStart()
     await Promise.all(
       Object.keys(REFUSALS).map((name) =>
         machines.until(name, 'refused', (one) => one.status?.message?.includes('exceeded quota: small') === true),
       ),
     )
     for (const end of allow) end()
+    const { status: waiting } = await machines.untilReason('vm', 'NetworkMissing')
+    expect(waiting?.message).toContain('NetworkAttachmentDefinition control-net')
+    await world.createNetwork('control-net')
+    const { status: stuck } = await machines.untilReason('vm', 'PodNotStarting')
+    expect(stuck?.message).toContain('FailedCreatePodSandBox: failed to setup network for sandbox "…": no such bridge')
+    letStart()
     const { status } = await machines.untilReady('vm')
+    for (const [name, { touched }] of Object.entries(REFUSALS)) {
+      await machines.untilReady(name)
+      const { metadata } = await client.get(touched, { namespace, name })
+      expect(metadata.annotations?.['pelotech.ot/retried-at'], name).toMatch(/^20.*Z$/)
+    }
     const { artifact } = (await world.untilSynced('golden')).status ?? {}
     expect(status).toMatchObject({
       addresses: ['10.10.0.161'],
@@ -68,13 +73,9 @@ describe('a virtual machine on a real API server', () => {
     expect(world.downloads('golden')).toBe(1)
 
     await world.untilQuiet()
-    // The others are touched and start in the meantime, which takes longer than any echo of a write would.
     const before = await versionsOf(world)
-    await Promise.all(Object.keys(REFUSALS).map((name) => machines.untilReady(name)))
-    for (const [name, { touched }] of Object.entries(REFUSALS)) {
-      const { metadata } = await client.get(touched, { namespace, name })
-      expect(metadata.annotations?.['pelotech.ot/retried-at'], name).toMatch(/^20.*Z$/)
-    }
+    // This takes longer than any echo of a write would.
+    await machines.untilAnotherRuns()
     expect(await versionsOf(world)).toEqual(before)
 
     const machineOf = async () => await client.get<KubeVirtMachine>(KUBEVIRT_VIRTUAL_MACHINE, { namespace, name: 'vm' })
@@ -96,8 +97,9 @@ describe('a virtual machine on a real API server', () => {
 
     await world.deleteImage('golden')
     await world.untilImage('golden', 'held', (image) => conditionOf(image, 'DeletionBlocked')?.status === 'True')
-    await machines.delete('vm', ...Object.keys(REFUSALS))
-    await world.untilGone('golden')
+    await machines.delete('vm', 'other', ...Object.keys(REFUSALS))
+    await world.deleteImage('other')
+    for (const image of ['golden', 'other']) await world.untilGone(image)
     for (const type of CHILDREN) expect((await client.list(type, { namespace })).items).toEqual([])
     await world.finish()
   })
