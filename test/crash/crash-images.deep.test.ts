@@ -5,5 +5,5 @@ import { MACHINE_FLOWS } from './machine-flows.ts'
 import { REMOVAL_FLOWS } from './removal-flows.ts'
 
 describe('an operator that is killed', () => {
-  crashSuite([...IMAGE_FLOWS, ...REMOVAL_FLOWS, ...MACHINE_FLOWS], 79)
+  crashSuite([...IMAGE_FLOWS, ...REMOVAL_FLOWS, ...MACHINE_FLOWS], 73)
 })

@@ -1,4 +1,3 @@
-import type { ImageFault } from '../../sandbox/image-server/rules.ts'
 import type { Play } from './play.ts'
 
 /** A part of the life of an image, a machine, a DataSync or a Workspace: actions of users, each of which waits for the effects of others. */
@@ -37,19 +36,8 @@ export async function download(play: Play): Promise<void> {
   await play.untilQuiet()
 }
 
-async function sync(play: Play): Promise<void> {
-  await success.act(play)
-  await play.untilQuiet()
-}
-
-async function remove(play: Play): Promise<void> {
-  await play.deleteImage()
-  await play.untilGone()
-}
-
-export const success: Flow = {
-  name: 'success',
-  policy: QUICK,
+/** An image that is made and synced: where most other flows begin. */
+export const success: Pick<Flow, 'act' | 'writes'> = {
   act: async (play) => {
     await play.createImage()
     await play.untilDownloading()
@@ -94,49 +82,28 @@ const handOver: Flow = {
   ],
 }
 
-/** The download in flight fails, until `then` is over. */
-const failing = (fault: ImageFault, then: (play: Play) => Promise<unknown>): Pick<Flow, 'prepare' | 'act'> => ({
-  prepare: download,
-  act: async (play) => {
-    play.world.imageServer.set({ path: play.pathOf(), fault })
-    play.letThrough()
-    await then(play)
-    await play.untilStopped()
-  },
-})
-
-const untilFailed = (play: Play) => play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
-
+/** The attempt that fails first waits for the next one, and the last one ends the image. */
 const failure: Flow = {
   name: 'failure with retries until Failed',
   policy: QUICK,
-  ...failing({ cutAfterBytes: 1024 }, async (play) => {
+  prepare: download,
+  act: async (play) => {
+    play.world.imageServer.set({ path: play.pathOf(), fault: { cutAfterBytes: 1024 } })
+    play.letThrough()
     await play.untilDownloading(2)
     play.letThrough()
-    await untilFailed(play)
-  }),
+    await play.until('Failed', () => play.getImage()?.status?.phase === 'Failed')
+    await play.untilStopped()
+  },
   writes: [...TEARDOWN, 'update vmdiskimages/status', ...DOWNLOAD, ...TEARDOWN, 'update vmdiskimages/status'],
 }
 
-const permanentFailure: Flow = {
-  name: 'a failure that no retry can mend',
-  policy: QUICK,
-  ...failing({ status: 404 }, untilFailed),
-  writes: [...TEARDOWN, 'update vmdiskimages/status'],
-}
-
-const backoff: Flow = {
-  name: 'failure, and the wait for the next attempt',
-  policy: { ...QUICK, retryBackoffDuration: '1h' },
-  ...failing({ cutAfterBytes: 1024 }, (play) => play.untilReason('RetryBackoff')),
-  writes: [...TEARDOWN, 'update vmdiskimages/status'],
-}
-
 const refresh: Flow = {
-  name: 'refresh',
+  name: 'success, and a refresh',
   policy: QUICK,
-  prepare: sync,
   act: async (play) => {
+    await success.act(play)
+    await play.untilQuiet()
     await play.patch({ metadata: { annotations: { 'pelotech.ot/sync-requested-at': 'today' } } })
     await play.untilDownloading(2)
     play.letThrough()
@@ -147,6 +114,7 @@ const refresh: Flow = {
     await play.until('the old snapshot is gone', () => play.of(play.world.mirror.snapshots).length === 1)
   },
   writes: [
+    ...success.writes,
     'update vmdiskimages/status',
     ...DOWNLOAD,
     ...FROM_DOWNLOAD_TO_SNAPSHOT,
@@ -158,27 +126,13 @@ const refresh: Flow = {
   ],
 }
 
-const deletion: Flow = {
-  name: 'deletion of an image that is there',
-  policy: QUICK,
-  prepare: sync,
-  act: remove,
-  writes: [
-    'update vmdiskimages/status',
-    'delete datasources',
-    'delete volumesnapshots',
-    'delete datavolumes',
-    'patch vmdiskimages',
-  ],
-  reporting: ['update vmdiskimages/status'],
-}
-
-export const cancellation: Flow = {
+const cancellation: Flow = {
   name: 'deletion of an image that downloads',
   policy: QUICK,
   prepare: download,
   act: async (play) => {
-    await remove(play)
+    await play.deleteImage()
+    await play.untilGone()
     await play.untilStopped()
   },
   writes: ['update vmdiskimages/status', 'delete datavolumes', 'update configmaps', 'patch vmdiskimages'],
@@ -212,14 +166,5 @@ const suspension: Flow = {
   ],
 }
 
-export const IMAGE_FLOWS: readonly Flow[] = [
-  success,
-  handOver,
-  failure,
-  permanentFailure,
-  backoff,
-  refresh,
-  deletion,
-  cancellation,
-  suspension,
-]
+/** The deletion of an image that is there is in what the operator removes by itself. */
+export const IMAGE_FLOWS: readonly Flow[] = [handOver, failure, refresh, cancellation, suspension]

@@ -93,20 +93,14 @@ const kick = runningMachine(
 )
 
 const crashLoop = runningMachine(
-  'a machine whose launcher fails',
-  async (vm) => {
+  'a machine whose launcher fails, and that is deleted while its image is',
+  async (vm, play) => {
     vm.breaks({ type: 'launcherFails' }, { times: 1 })
     await vm.restart()
     await vm.untilShown('CrashLoopBackOff')
     await vm.untilShown('Running')
     await vm.untilReady()
-  },
-  statusWrites('Stopping', 'CrashLoop', 'Running'),
-)
-
-const deletion = runningMachine(
-  'deletion of a machine whose image is being deleted',
-  async (vm, play) => {
+    await play.untilQuiet()
     await play.deleteImage()
     await play.untilBlocked()
     await play.untilQuiet()
@@ -115,6 +109,7 @@ const deletion = runningMachine(
     await play.untilGone()
   },
   [
+    ...statusWrites('Stopping', 'CrashLoop', 'Running'),
     'update vmdiskimages/status',
     `${STATUS} Deleting`,
     'delete virtualmachines.kubevirt.io',
@@ -129,4 +124,4 @@ const deletion = runningMachine(
   ],
 )
 
-export const MACHINE_FLOWS: readonly Flow[] = [creation, kick, crashLoop, deletion]
+export const MACHINE_FLOWS: readonly Flow[] = [creation, kick, crashLoop]

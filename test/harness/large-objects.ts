@@ -36,11 +36,6 @@ export async function storeLargeObjects(client: KubeClient, namespace: string): 
     })
 }
 
-/** Deletes the Workspaces, which are in no namespace. */
-export async function deleteLargeWorkspaces(client: KubeClient, namespace: string): Promise<void> {
-  await inParallel(LARGE[0]?.count ?? 0, (at) => client.delete(WORKSPACE, { name: `${namespace}-${at}` }))
-}
-
 /** Every tenth one says as much as it can in many words, the others in one. */
 function workspaceOf(at: number): object {
   if (at % 10 === 3) return wordyLabOf(at)

@@ -17,7 +17,7 @@ export interface LeaseEnvironment {
 const SHORT_LEASE: LeaseEnvironment = {
   LEASE_DURATION: '4s',
   LEASE_RENEW_DEADLINE: '3500ms',
-  LEASE_RETRY_PERIOD: '300ms',
+  LEASE_RETRY_PERIOD: '500ms',
 }
 
 /** What an operator process needs. A World has all of it. */

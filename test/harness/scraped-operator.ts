@@ -1,5 +1,5 @@
 import { ALERTS, type AlertName, type AlertOverride } from '@open-terrain/constructs/platform'
-import { expect } from 'vitest'
+import { expect, inject } from 'vitest'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import type { Prometheus } from '../monitoring/prometheus.ts'
 import { type ActiveAlert, PrometheusServer } from '../monitoring/prometheus-server.ts'
@@ -38,7 +38,10 @@ export class ScrapedOperator implements AsyncDisposable {
   static async start(prometheus: Prometheus, world: World): Promise<ScrapedOperator> {
     const [port = 0] = await freePorts(1)
     const address = `127.0.0.1:${port}`
-    const operator = new OperatorProcess(world, 'scraped', { env: { METRICS_ADDRESS: address } })
+    const operator = new OperatorProcess(world, 'scraped', {
+      entry: inject('operatorBundle'),
+      env: { METRICS_ADDRESS: address },
+    })
     const server = await PrometheusServer.start(prometheus, {
       rules: renderedRules({ alerts: AT_ONCE }),
       targets: { scraped: address },

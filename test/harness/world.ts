@@ -314,11 +314,11 @@ export class World extends Grounds implements AsyncDisposable {
     })
   }
 
-  /** Resolves when the operator of this process has sent no write for three renewals of its Lease. What it says of a state, it may say a moment later. */
+  /** Resolves when the operator of this process has sent no write for two renewals of its Lease. What it says of a state, it may say a moment later. */
   async untilQuiet(): Promise<void> {
     for (let times = 0; times < 100; times += 1) {
       const before = this.operator?.writes.length
-      await this.untilRenewed(3)
+      await this.untilRenewed(2)
       if (this.operator?.writes.length === before) return
     }
     const last = this.operator?.writes.slice(-5).map(({ verb, resource }) => `${verb} ${resource}`)

@@ -38,7 +38,7 @@ describe('the children of an image that somebody deletes, or takes the owner off
     const { status } = await world.untilSynced('drifting')
     await remove(world, DATA_VOLUME, world.childrenOf('drifting')[0]?.metadata.name ?? '')
     await world.until('the volume is gone', () => world.childrenOf('drifting').length === 0)
-    await world.untilRenewed(3)
+    await world.untilRenewed(2)
     expect(world.getImage('drifting')?.status).toMatchObject({ phase: 'Succeeded', artifact: status?.artifact })
     expect(world.childrenOf('drifting')).toEqual([])
     expect(world.downloads('drifting')).toBe(1)
@@ -73,7 +73,7 @@ describe('the children of an image that somebody deletes, or takes the owner off
     const claim = { namespace: world.namespace, name: nameOf(image) }
     const writesWhile = async (what: string) => {
       const writes = world.operator?.writes.length ?? 0
-      await world.untilRenewed(5)
+      await world.untilRenewed(2)
       expect(world.operator?.writes.slice(writes), `writes while ${what}`).toEqual([])
     }
     await world.client.mergePatch(PERSISTENT_VOLUME_CLAIM, claim, { metadata: { labels: { [LABELS.imageUid]: null } } })

@@ -1,9 +1,9 @@
 import { heapFlag } from '@open-terrain/constructs/infra'
 import { MEMORY_LIMIT } from '@open-terrain/constructs/platform'
-import { expect, it } from 'vitest'
+import { expect, inject, it } from 'vitest'
 import { CONTROLLERS } from '../../sandbox/control-plane/control-plane.ts'
 import { useOwnCluster } from '../harness/cluster.ts'
-import { deleteLargeWorkspaces, storeLargeObjects } from '../harness/large-objects.ts'
+import { storeLargeObjects } from '../harness/large-objects.ts'
 import { OperatorProcess } from '../harness/operator-process.ts'
 import { World } from '../harness/world.ts'
 
@@ -26,7 +26,7 @@ it('a tenant who stores more than the operator has memory ends no process, takes
   }
   let told = ''
   {
-    const options = { lease: null, env: { NODE_OPTIONS: heapFlag(MEMORY_LIMIT) } }
+    const options = { entry: inject('operatorBundle'), lease: null, env: { NODE_OPTIONS: heapFlag(MEMORY_LIMIT) } }
     await using operator = new OperatorProcess(world, 'first', options)
     await world.syncImage('before')
     const { holderIdentity, leaseTransitions } = leaseOf(world)
@@ -40,7 +40,6 @@ it('a tenant who stores more than the operator has memory ends no process, takes
   await world.syncImage('next')
   await world.untilQuiet()
   expect(toldOf(world)).toBe(told)
-  await deleteLargeWorkspaces(world.client, tenant)
   await world.finish()
 })
 

@@ -40,7 +40,7 @@ describe('the queue', () => {
     expect(perImage, tally(requests)).toBeLessThanOrEqual(12)
 
     // When idle, the operator writes only its Lease, and reads nothing but those of CDI's and KubeVirt's controllers, now and then.
-    await world.untilRenewed(8)
+    await world.untilRenewed(3)
     expect(world.operator?.writes.slice(writesNow), 'writes while idle').toEqual([])
     const reads = world.operator?.requests.slice(requestsNow).filter(({ verb }) => verb !== 'watch') ?? []
     expect(

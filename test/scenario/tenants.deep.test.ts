@@ -111,7 +111,7 @@ describe('a tenant who forges objects', () => {
     await tenant.forge(POD, { labels, ownerReferences: [claim] })
     await tenant.forge(POD, { labels, ownerReferences: [ownedBy(victim)], finalizers: [KEEP] })
     await tenant.forge(POD, { namespace: world.namespace, labels })
-    await world.untilRenewed(3)
+    await world.untilRenewed(2)
     release()
     const synced = await world.untilSynced('victim')
     expect(synced.status?.attempts?.map(({ outcome, downloads }) => [outcome, downloads])).toEqual([['Succeeded', 1]])
@@ -151,7 +151,7 @@ describe('a tenant who forges objects', () => {
       await tenant.report(VOLUME_SNAPSHOT, snapshot, { readyToUse: true })
       await tenant.forge(PERSISTENT_VOLUME_CLAIM, owned)
     }
-    await world.untilRenewed(3)
+    await world.untilRenewed(2)
     const done = world.getImage('done')
     expect([done?.status?.phase, done?.status?.artifact?.kind]).toEqual(['Succeeded', 'VolumeSnapshot'])
     const running = world.getImage('running') as Image
