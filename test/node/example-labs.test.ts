@@ -1,5 +1,5 @@
 import type { WorkspaceSpecInput } from '@open-terrain/constructs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { find } from '../../operator/kube/find.ts'
 import { NAMESPACE } from '../../operator/kube/resource-types.ts'
 import { IMAGES } from '../../sandbox/node/images.ts'
@@ -65,8 +65,14 @@ function withNothingToDo<const C extends object>({ ...container }: C) {
 }
 
 async function isAsDeclared(inside: InsideNodes, lab: Lab, { name, interfaces = [], containers }: Cluster) {
-  const pod = await lab.podOf(name)
-  const place = await inside.placeOf(pod)
+  // A sandbox that ends is made again, and so is a pod.
+  const [pod, place] = await vi.waitFor(
+    async () => {
+      const present = await lab.podOf(name)
+      return [present, await inside.placeOf(present)] as const
+    },
+    { timeout: 300_000 },
+  )
   const links = JSON.parse(await place.exec(['ip', '-json', 'address'])) as Link[]
   const found = links.map(({ ifname, addr_info: all }) => [
     ifname,

@@ -38,15 +38,15 @@ export class InsideNodes {
   }
 
   /** The network of a pod. */
-  async placeOf({ metadata }: KubeObject): Promise<Place> {
-    const pid = await this.#processOf(metadata)
-    return new Place(metadata.name, ['nsenter', '--target', String(pid), '--net', '--'])
+  async placeOf(pod: KubeObject): Promise<Place> {
+    const pid = await this.#processOf(pod)
+    return new Place(pod.metadata.name, ['nsenter', '--target', String(pid), '--net', '--'])
   }
 
   /** Returns a file as the containers of a pod see it, as soon as one of them runs its own program. */
-  async fileOf({ metadata }: KubeObject, path: string): Promise<string> {
+  async fileOf(pod: KubeObject, path: string): Promise<string> {
     const findOwn = async () => {
-      const pid = await this.#processOf(metadata, 'container')
+      const pid = await this.#processOf(pod, 'container')
       // A container counts as started while the runtime's process is still about to become its program, with an environment of its own.
       expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('_LIBCONTAINER_')
       return pid
@@ -89,10 +89,8 @@ export class InsideNodes {
   }
 
   /** Returns a process of a pod: that which holds its network, or one of a container. */
-  async #processOf(
-    { name, uid = '' }: KubeObject['metadata'],
-    of: 'network' | 'container' = 'network',
-  ): Promise<string> {
+  async #processOf(pod: KubeObject, of: 'network' | 'container' = 'network'): Promise<string> {
+    const { name, uid = '' } = pod.metadata
     const pids = (await readdir('/proc')).filter((one) => /^\d+$/.test(one))
     for (const pid of pids) {
       const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
@@ -100,6 +98,6 @@ export class InsideNodes {
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
       if (command.startsWith('/pause\0') === (of === 'network')) return pid
     }
-    throw new Error(`pod ${name} has no process of its ${of}`)
+    throw new Error(`pod ${name} has no process of its ${of}; it was ${JSON.stringify((pod as RunningPod).status)}`)
   }
 }

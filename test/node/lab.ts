@@ -73,9 +73,10 @@ export class Lab {
     return (await this.#stage.cluster.client.list<LabPod>(POD, { namespace: this.name })).items
   }
 
-  /** Returns the pod of a container cluster that is not being deleted. */
+  /** Returns the pod of a container cluster that is not being deleted. One that a kubelet refused, or that has ended, may be there beside it. */
   async podOf(cluster: string): Promise<LabPod> {
-    const found = (await this.pods()).find((pod) => isOf(cluster, pod) && pod.metadata.deletionTimestamp === undefined)
+    const isThere = (pod: LabPod) => isHeld(pod) && pod.metadata.deletionTimestamp === undefined
+    const found = (await this.pods()).find((pod) => isOf(cluster, pod) && isThere(pod))
     if (found === undefined) throw new Error(`${this.name} has no pod of ${cluster}`)
     return found
   }
