@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { KubeObject } from '../kube/kube-object.ts'
 import {
+  countingClaims,
   lackAfter,
   lackForClaim,
   lackOfRoom,
@@ -56,10 +57,11 @@ describe('lackOfRoom', () => {
   )
 })
 
+const quota = (hard: object, used: object = {}) =>
+  viewQuota(object({ metadata: { name: 'q', namespace: 'team' }, status: { hard, used } }))
+
 describe('lackForClaim', () => {
   const claim = { size: '10Gi', storageClass: 'fast' }
-  const quota = (hard: object, used: object = {}) =>
-    viewQuota(object({ metadata: { name: 'q', namespace: 'team' }, status: { hard, used } }))
 
   it.each<[string, object, object, object, string | undefined]>([
     ['a quota that nobody has counted yet', {}, {}, claim, undefined],
@@ -105,6 +107,24 @@ describe('lackForClaim', () => {
     expect(raiseCommand(lack)).toBe(
       'kubectl -n team patch resourcequota q --type merge -p \'{"spec":{"hard":{"persistentvolumeclaims":"6"}}}\'',
     )
+  })
+})
+
+describe('countingClaims', () => {
+  it('raises what quotas say is used, of what they limit, to what the claims use', () => {
+    const hard = { persistentvolumeclaims: '5', 'requests.storage': '9Gi', pods: '1' }
+    const used = { persistentvolumeclaims: '1', 'requests.storage': '7Gi' }
+    const claims = [
+      { size: '2Gi', storageClass: 'fast' },
+      { size: undefined, storageClass: undefined },
+    ]
+    const [counted] = countingClaims([quota(hard, used)], claims)
+    expect(counted?.used).toEqual({ persistentvolumeclaims: '2', 'requests.storage': '7Gi' })
+    const ofClass = { 'fast.storageclass.storage.k8s.io/requests.storage': '9Gi' }
+    expect(countingClaims([quota(ofClass, {})], claims)[0]?.used).toEqual({
+      'fast.storageclass.storage.k8s.io/requests.storage': String(2 * 1024 ** 3),
+    })
+    expect(countingClaims([quota({}, {})], claims)[0]?.used).toEqual({})
   })
 })
 

@@ -82,6 +82,24 @@ function limitOf({ hard, used }: QuotaView, resource: string) {
   return most === undefined ? undefined : { most, used: parseQuantity(used[resource] ?? '') ?? 0n }
 }
 
+/**
+ * Returns quotas that use at least what these claims use. The API server counts a claim before it stores it, but the cache of quotas may be behind
+ * that of claims: for a moment a new claim would count nowhere.
+ */
+export function countingClaims(quotas: readonly QuotaView[], claims: readonly ClaimNeeds[]): QuotaView[] {
+  const least = new Map<string, bigint>()
+  for (const one of claims)
+    for (const [resource, amount] of Object.entries(usageOf(one)))
+      least.set(resource, (least.get(resource) ?? 0n) + amount)
+  return quotas.map((quota) => {
+    const uncounted = Object.keys(quota.hard).flatMap((resource) => {
+      const amount = least.get(resource) ?? 0n
+      return amount > (limitOf(quota, resource)?.used ?? 0n) ? [[resource, String(amount)] as const] : []
+    })
+    return uncounted.length === 0 ? quota : { ...quota, used: { ...quota.used, ...Object.fromEntries(uncounted) } }
+  })
+}
+
 /** A claim that is to be made. */
 export interface ClaimNeeds {
   /** What it requests, as a quantity. Undefined: not known, and not checked. */

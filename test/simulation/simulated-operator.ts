@@ -26,7 +26,7 @@ import { Replica } from './replica.ts'
 
 export { FARM, TEAM } from '../prepared/sandbox/simulated-cluster.ts'
 
-/** Seed of latencies, and of the operator's random choices. */
+/** Seed of latencies, and of the operator's random choices, unless a test has its own. */
 const SEED = 1
 
 /** Operator and simulators in one in-memory cluster, in virtual time. A test decides step by step what happens. */
@@ -43,11 +43,11 @@ export class SimulatedOperator {
   readonly network: Network
   readonly replicas: readonly Replica[]
 
-  private constructor(simulated: SimulatedCluster) {
+  private constructor(simulated: SimulatedCluster, seed: number) {
     this.simulated = simulated
     const { time, cluster } = simulated
     this.disturbances = new Disturbances(() => time.elapsedMs)
-    this.network = new Network(randomFrom(SEED), this.disturbances, (delayMs) => {
+    this.network = new Network(randomFrom(seed), this.disturbances, (delayMs) => {
       time.schedule(delayMs, () => cluster.compact())
     })
     const network: Pick<Network, 'fateOf' | 'passageOf' | 'viewOf'> = {
@@ -56,7 +56,7 @@ export class SimulatedOperator {
       viewOf: () => this.network.viewOf(),
     }
     const log = this.#log()
-    this.replicas = [new Replica({ time, cluster, network, seed: SEED, number: 0, log })]
+    this.replicas = [new Replica({ time, cluster, network, seed, number: 0, log })]
     cluster.onCommit((commit) => {
       if (!isOperator(commit.actor)) return
       const { type, resource, object } = commit
@@ -69,10 +69,10 @@ export class SimulatedOperator {
   /** It stops with the test that starts it. */
   static async start(
     policy: Record<string, string> = {},
-    options: Partial<SimulatorOptions> = {},
+    { seed = SEED, ...options }: Partial<SimulatorOptions> & { readonly seed?: number } = {},
   ): Promise<SimulatedOperator> {
     const simulated = await SimulatedCluster.start(options)
-    const world = new SimulatedOperator(simulated)
+    const world = new SimulatedOperator(simulated, seed)
     onTestFinished(() => world.stop())
     simulated.create(NAMESPACE, { name: OPERATOR_NAMESPACE })
     const data = { defaultStorageClass: 'fast', defaultSnapshotClass: 'snap', ...policy }
@@ -85,8 +85,9 @@ export class SimulatedOperator {
   static async running(
     policy: Record<string, string> = {},
     spec: Partial<VirtualMachineSpecInput> = {},
+    options: { readonly seed?: number } = {},
   ): Promise<SimulatedOperator> {
-    const world = await SimulatedOperator.start(policy)
+    const world = await SimulatedOperator.start(policy, options)
     world.create('vm', spec)
     await world.untilReady('vm')
     return world

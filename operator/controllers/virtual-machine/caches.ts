@@ -42,7 +42,7 @@ export interface ClusterFacts {
   /** With the index BY_OWNER. */
   readonly dataVolumes: Readable<CloneFacts> & Pick<Store<CloneFacts>, 'find'>
   /** With the index BY_OWNER. */
-  readonly claims: Readable<ClaimFacts> & Pick<Store<ClaimFacts>, 'find'>
+  readonly claims: Readable<ClaimFacts> & Pick<Store<ClaimFacts>, 'find' | 'values'>
   readonly snapshots: Readable<KubeObject>
   readonly dataSources: Readable<KubeObject>
   readonly secrets: Readable<KubeObject>

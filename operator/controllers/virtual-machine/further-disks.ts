@@ -17,7 +17,8 @@ interface FurtherDisks extends Pick<MachineWorld, 'disks' | 'diskClaims' | 'disk
 }
 
 /** What the disks are observed in. */
-interface DiskCaches extends Pick<ClusterFacts, 'claims' | 'dataVolumes'> {
+interface DiskCaches extends Pick<ClusterFacts, 'dataVolumes'> {
+  readonly claims: Omit<ClusterFacts['claims'], 'values'>
   readonly images: Readable<ImageView>
   readonly hasSource: (source: CloneSource | undefined) => boolean
 }

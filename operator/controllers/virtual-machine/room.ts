@@ -1,6 +1,7 @@
 import type { VirtualMachineStatus } from '@open-terrain/constructs/operator'
 import { BY_CLONE_SOURCE, BY_NAMESPACE } from '../../cluster/caches.ts'
 import { cloneSourceKey } from '../../cluster/clone-sources.ts'
+import { countingClaims } from '../../cluster/quotas.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import type { MachineCaches } from './caches.ts'
 import type { CloneFacts, MachineView, NextDisk, RoomFacts } from './world.ts'
@@ -22,8 +23,10 @@ export function roomFor(vm: MachineView, claim: KubeObject | undefined, caches: 
   const { namespace = '', uid } = vm.metadata
   const others = machines.find(BY_NAMESPACE, namespace).filter(({ metadata }) => metadata.uid !== uid)
   const source = claim && cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: claim.metadata.name })
+  const claims = [...cluster.claims.values()].filter(({ metadata }) => metadata.namespace === namespace)
+  const uses = claims.map(({ requested: size, storageClass }) => ({ size, storageClass }))
   return {
-    quotas: cluster.quotas.find(BY_NAMESPACE, namespace),
+    quotas: countingClaims(cluster.quotas.find(BY_NAMESPACE, namespace), uses),
     awaited: others.flatMap((one) => awaitedOf(one, caches)),
     isBeingCloned: source !== undefined && cluster.dataVolumes.find(BY_CLONE_SOURCE, source).length > 0,
   }

@@ -99,6 +99,20 @@ describe('a machine that waits for room for a second root disk', () => {
     expect(taken()).toEqual(['team/vm'])
   })
 
+  it('counts claims that the cache of quotas has not heard of, and is looked at when one goes', () => {
+    const used = () => roomFor(aVM(), undefined, bench.caches).quotas.map((one) => one.used['persistentvolumeclaims'])
+    bench.put(bench.quotas, aQuota('1'))
+    bench.put(bench.claims, aClaim({ name: 'a', ...FOREIGN }))
+    bench.put(bench.claims, aClaim({ name: 'elsewhere', namespace: 'elsewhere', ...FOREIGN }))
+    expect(used()).toEqual(['1'])
+    bench.put(bench.claims, aClaim({ name: 'b', ...FOREIGN }))
+    expect(used()).toEqual(['2'])
+    bench.put(bench.caches.machines, aVM({}, REPLACED))
+    taken()
+    bench.drop(bench.claims, aClaim({ name: 'b', ...FOREIGN }))
+    expect([used(), taken()]).toEqual([['1'], ['team/vm']])
+  })
+
   it('leaves room for what others have asked for, and not for what nobody can get any more', () => {
     const others = () => roomFor(aVM(), undefined, bench.caches).awaited.length
     const status = { clone: { name: 'bystander-root' }, replacement: { ...REPLACED.status.replacement, disk: other } }

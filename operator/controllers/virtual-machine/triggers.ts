@@ -76,9 +76,10 @@ function roomTriggers(
     cluster.dataVolumes.onChange(({ before, after }) => {
       if (before !== undefined && isPending(before) && !isPending(after)) roomIn(before)
     }),
-    // What was waited for is counted by the quota from here on.
+    // What was waited for counts as a claim from here on, and what is gone does no more.
     cluster.claims.onChange(({ before, after }) => {
       if (before === undefined && after?.metadata.labels?.[LABELS.vmUid] !== undefined) roomIn(after)
+      else if (before !== undefined && after === undefined) roomIn(before)
     }),
     machines.onChange(({ before, after }) => {
       if (before?.status.replacement !== undefined && !isSame(asked(before), after && asked(after))) roomIn(before)
