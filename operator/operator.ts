@@ -174,7 +174,12 @@ export class OperatorReplica {
     this.#policy.effectsOf = (before, after) => this.#effectsOf(before, after)
     this.#policy.onNote = (subject, note) => this.#services.events.record(subject, note)
     this.#policy.repeatNotes()
-    const status = new PolicyStatus({ ...this.#services, namespace, verdict: () => this.#policy.verdict })
+    const status = new PolicyStatus({
+      ...this.#services,
+      namespace,
+      verdict: () => this.#policy.verdict,
+      isCached: (key) => this.#images.caches.cluster.configMaps.get(key) !== undefined,
+    })
     this.#policy.onVerdict = () => status.look()
     status.look()
     try {

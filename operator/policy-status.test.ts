@@ -2,7 +2,7 @@ import { POLICY_DEFAULTS, POLICY_KEYS, POLICY_STATUS_NAME } from '@open-terrain/
 import { describe, expect, it } from 'vitest'
 import { settled } from '../test/prepared/kube/fake-clock.ts'
 import { aLiveReadBench } from '../test/prepared/runtime/look-bench.ts'
-import type { KubeObject } from './kube/kube-object.ts'
+import { type KubeObject, keyOf } from './kube/kube-object.ts'
 import { PolicyStatus, type PolicyVerdict } from './policy-status.ts'
 
 const BAD = 'concurrency: "lots" is not used: must be a whole number'
@@ -19,7 +19,8 @@ interface Bench {
 /** A replica begins to lead. */
 async function lead({ client, basics, run } = aLiveReadBench()): Promise<Bench> {
   let verdict = GOOD
-  const status = run(new PolicyStatus({ ...basics, namespace: 'default', verdict: () => verdict }))
+  const isCached = (key: string) => client.all('ConfigMap').some(({ metadata }) => keyOf(metadata) === key)
+  const status = run(new PolicyStatus({ ...basics, namespace: 'default', verdict: () => verdict, isCached }))
   const change = async (to: PolicyVerdict) => {
     verdict = to
     status.look()
@@ -61,7 +62,9 @@ describe('the status of the policy', () => {
     const bench = aLiveReadBench()
     const { change } = await lead(bench)
     await change(GOOD)
-    const { writes } = await lead(bench)
+    const { writes, client } = await lead(bench)
     expect(writes()).toEqual([`create ConfigMap default/${POLICY_STATUS_NAME}`])
+    // Nobody reads what a cache has not.
+    expect(client.callsOf('get')).toHaveLength(2)
   })
 })

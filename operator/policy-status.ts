@@ -17,6 +17,8 @@ export interface PolicyVerdict {
 interface PolicyStatusOptions extends LiveReadServices {
   readonly namespace: string
   readonly verdict: () => PolicyVerdict
+  /** Reports whether a cache has the ConfigMap with this `<namespace>/<name>`. Nothing is read where it has none. */
+  readonly isCached: (key: string) => boolean
 }
 
 interface StatusObject extends KubeObject {
@@ -32,11 +34,12 @@ export class PolicyStatus extends LiveReadLoop {
   readonly #key: { readonly namespace: string; readonly name: string }
 
   constructor(options: PolicyStatusOptions) {
-    const { client, namespace, verdict } = options
+    const { client, namespace, verdict, isCached } = options
     const key = { namespace, name: POLICY_STATUS_NAME }
     super(options, 'policy-status', async (_key, signal) => {
       const data = dataOf(verdict())
-      const existing = await find<StatusObject>(client, CONFIG_MAP, key, { signal })
+      // If the cache is behind, the API server refuses the creation, and this runs again.
+      const existing = isCached(keyOf(key)) ? await find<StatusObject>(client, CONFIG_MAP, key, { signal }) : undefined
       const present = Object.fromEntries(Object.keys(data).map((name) => [name, existing?.data?.[name]]))
       if (isDeepStrictEqual(present, data)) return undefined
       const { uid, resourceVersion } = existing?.metadata ?? {}

@@ -35,6 +35,20 @@ describe('a download', () => {
   })
 })
 
+describe('which fields the DataVolumes of the cluster have', () => {
+  const isRead = () => term.client.callsOf('list').some((line) => line.startsWith('list CustomResourceDefinition'))
+
+  it.each([
+    ['is not read for an image that any CDI can download', {}, false],
+    ['is read for one with a checksum', { sourceType: 'http', checksum: `md5:${'0'.repeat(32)}` }, true],
+    ['is read for one in a bucket of Google', { url: 'gs://b/k', sourceType: 'gcs' }, true],
+  ])('%s', async (_what, spec, expected) => {
+    term.image('only', spec)
+    await term.start()
+    expect(isRead()).toBe(expected)
+  })
+})
+
 describe('a process that has just taken over', () => {
   it('does not call a download failed that its caches have not heard of', async () => {
     const walk = new ImageWalk({ metadata: { name: 'running' } })

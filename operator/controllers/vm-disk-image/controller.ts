@@ -12,6 +12,7 @@ import { isSharedBy } from './adoption-reads.ts'
 import { adoptionValue, IMAGE, siblingKey } from './caches.ts'
 import { IMAGE_CHILDREN, type ImagePlan } from './decide/image-plan.ts'
 import { planImage } from './decide/plan.ts'
+import { needsLaterField } from './decide/sent-fields.ts'
 import { factsBetween, refusalEvent } from './decide/status.ts'
 import { imageThrottleOf } from './decide/status-throttle.ts'
 import { type ImageControllerOptions, type ImageSources, imageSources } from './image-sources.ts'
@@ -121,7 +122,7 @@ export class ImageController extends ObjectController<ImageView, ImagePlan, void
     // What may rest on a stale cache needs a live read first.
     admission.want(image.metadata.uid ?? '', plan.onlyIf === undefined ? plan.start : undefined)
     if (!world.isSlotKnown) admission.wake()
-    if (world.lookup.droppedFields === undefined) fields.read()
+    if (world.lookup.droppedFields === undefined && world.spec.ok && needsLaterField(world.spec.target)) fields.read()
     for (const { kind, name } of plan.reads ?? []) contents.read(kind, siblingKey(image, name))
     const { adopts: adoptable } = plan
     const version = world.adoptable?.version ?? ''

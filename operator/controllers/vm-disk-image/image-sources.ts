@@ -74,7 +74,10 @@ export function imageSources(options: ImageControllerOptions, requeue: (key: str
       ...options,
       ...caches.cluster,
       images: caches.images,
-      ledger: new SlotLedger({ client, clock, log, namespace }),
+      ledger: new SlotLedger({
+        ...{ client, clock, log, namespace },
+        isCached: (key) => caches.cluster.configMaps.get(key) !== undefined,
+      }),
       me: identity,
       patience: policy,
       refresh: async (signal) => {

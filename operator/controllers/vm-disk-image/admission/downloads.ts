@@ -211,6 +211,8 @@ export async function lookForRemains(
  */
 export async function findHolders(options: AdmissionOptions, signal: AbortSignal): Promise<Holder[]> {
   const { client, images, me: claimant } = options
+  // A download is only found for an image that is known.
+  if (images.size === 0) return []
   const found = new Map<string, Holder>()
   const inStatus: Holder[] = []
   for await (const dataVolume of listAll(client, DATA_VOLUME, { signal, project: viewDataVolume })) {

@@ -35,6 +35,7 @@ describe('a ledger that is made again', () => {
 
   it('in place of one that makes no sense does not overwrite whoever mended that meanwhile', async () => {
     bench.limit = undefined
+    bench.images.put(aStart('y', '5').image)
     bench.client.put({ ...aGarbled() })
     bench.client.before = ({ verb, kind }) => {
       if (verb !== 'list' || kind !== 'DataVolume') return

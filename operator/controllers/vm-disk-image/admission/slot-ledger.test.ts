@@ -43,6 +43,16 @@ describe('the ledger', () => {
     expect(await one.load(signal)).toEqual({ limit: 2, holders: [] })
   })
 
+  it('is not read the first time if a cache has none, and then is, should somebody have made it after all', async () => {
+    const isCached = (key: string) => key !== KEY
+    const ledger = new SlotLedger({ client, clock, log, namespace: NAMESPACE, isCached })
+    put({ state: JSON.stringify({ limit: 3, holders: [] }) })
+    expect([await ledger.load(signal), client.callsOf('get')]).toEqual([undefined, []])
+    await expect(ledger.make({ limit: 1, holders: [] }, signal)).rejects.toMatchObject({ reason: 'AlreadyExists' })
+    await ledger.load(signal)
+    expect(client.callsOf('get')).toEqual([`get ConfigMap ${KEY}`])
+  })
+
   it('is replaced only as it was read', async () => {
     const [one, other] = [aLedger(), aLedger()]
     await one.make({ limit: 3, holders: [] }, signal)

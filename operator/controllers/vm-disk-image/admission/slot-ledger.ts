@@ -2,7 +2,13 @@ import { withoutUndefined } from '../../../base/equality.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import { find } from '../../../kube/find.ts'
 import type { RequestOptions } from '../../../kube/kube-client.ts'
-import { compareResourceVersions, isTerminating, type KubeObject, type ObjectMeta } from '../../../kube/kube-object.ts'
+import {
+  compareResourceVersions,
+  isTerminating,
+  type KubeObject,
+  keyOf,
+  type ObjectMeta,
+} from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import type { Basics } from '../../../runtime/basics.ts'
 import { foreignIn, type LedgerObject, type LedgerState, parseLedger, renderLedger } from './decide/ledger-content.ts'
@@ -17,6 +23,8 @@ const NAME_MAX = 60
 interface SlotLedgerOptions extends Pick<Basics, 'client' | 'clock' | 'log'> {
   /** Of the operator. */
   readonly namespace: string
+  /** Reports whether a cache has the ConfigMap with this `<namespace>/<name>`. Default: it may be there. */
+  readonly isCached?: (key: string) => boolean
 }
 
 /**
@@ -33,6 +41,7 @@ export class SlotLedger {
   #seenVersion = '0'
   /** Why the object cannot serve as the ledger. */
   #fault: string | undefined
+  #isLoaded = false
 
   constructor(options: SlotLedgerOptions) {
     this.#options = options
@@ -71,10 +80,14 @@ export class SlotLedger {
 
   /**
    * Reads the ledger live. Returns undefined if there is none, or none that can be used. Throws ApiError.
+   * The first time none is believed of a cache that has none, as on a new cluster: if the cache is behind, {@link make} is refused.
    * @param most maximum number of holders, if known
    */
-  load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
-    return this.#ask(
+  async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
+    const isFirst = !this.#isLoaded
+    this.#isLoaded = true
+    if (isFirst && this.#options.isCached?.(keyOf(this.#key)) === false) return undefined
+    return await this.#ask(
       (options) => find<LedgerObject>(this.#options.client, CONFIG_MAP, this.#key, options),
       signal,
       most,

@@ -10,6 +10,14 @@ interface SentField {
   readonly since?: string
 }
 
+/** What CDI has not had since the first version of `v1beta1`. A cluster without any other would be none with CDI. */
+const LATER: ReadonlySet<string> = new Set([
+  'spec.source.gcs',
+  'spec.source.gcs.secretRef',
+  'spec.source.http.checksum',
+  'spec.source.s3.certConfigMap',
+])
+
 const CREDENTIALS = ['secretRef', 'certConfigMap'] as const
 const ofSource = (type: string, fields: readonly (typeof CREDENTIALS)[number][]): readonly SentField[] => [
   { path: `spec.source.${type}`, field: 'sourceType' },
@@ -29,6 +37,11 @@ const SENT_FIELDS: Readonly<Record<NonNullable<Target['sourceType']>, readonly S
 export const DATA_VOLUME_FIELDS: readonly string[] = Object.values(SENT_FIELDS).flatMap((fields) =>
   fields.map(({ path }) => path),
 )
+
+/** Reports whether the image needs a field that not every CDI has: whether this one has it is to be read. */
+export function needsLaterField(target: Target): boolean {
+  return firstDropped(target, LATER) !== undefined
+}
 
 /** Returns the first field that the image needs and that the API server would drop. */
 export function firstDropped(target: Target, dropped: ReadonlySet<string>): SentField | undefined {
