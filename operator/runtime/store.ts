@@ -30,9 +30,15 @@ export class Store<T extends Stored> {
   readonly #listeners = new Set<(change: Change<T>) => void>()
   /** All changes up to this version have been applied. */
   #version = '0'
+  #revision = 0
   /** Called when an index or a listener throws. That is a bug, and the other indexes and listeners must still see the change. */
   onBug: (error: unknown) => void = (error) => {
     throw error
+  }
+
+  /** Another number after each change. What was made of the same revision is still right. */
+  get revision(): number {
+    return this.#revision
   }
 
   get size(): number {
@@ -152,6 +158,7 @@ export class Store<T extends Stored> {
   }
 
   #change(key: string, before: T | undefined, after: T | undefined): void {
+    this.#revision += 1
     if (after === undefined) this.#items.delete(key)
     else this.#items.set(key, after)
     for (const { keysOf, entries } of this.#indexes.values()) {

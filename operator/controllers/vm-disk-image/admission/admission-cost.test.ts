@@ -37,7 +37,7 @@ it('a change of one download costs as much after 40 finished images as after 4: 
 
 it('a plan that wants what the one before it wanted costs nothing: most plans do', async () => {
   const [running, waiting] = await bench.begin(1, 'running', 'waiting')
-  const looks = vi.spyOn(bench.dataVolumes, 'find')
+  const looks = vi.spyOn(bench.dataVolumes, 'get')
   bench.admission.want(running.uid, undefined)
   bench.admission.want(waiting.uid, { ...waiting, target: { ...waiting.target } })
   await settled()

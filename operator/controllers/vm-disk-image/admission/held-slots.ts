@@ -14,11 +14,12 @@ import type { Start } from '../decide/image-plan.ts'
 import type { Holder, SlotWait } from '../world.ts'
 import type { HeldSlotsOptions } from './admission-options.ts'
 import { compareTickets } from './admission-queue.ts'
-import { isDownloadOf, isReadDue, isTimedOut } from './decide/download.ts'
+import { isDownloadOf, isJustRunning, isReadDue, isTimedOut } from './decide/download.ts'
 import { ANSWER_VALID_MS } from './decide/requests.ts'
 import {
   type Effect,
   type Fact,
+  isAtRest,
   isCreateFailing,
   isDue,
   isIdle,
@@ -31,7 +32,7 @@ import {
   slotTimes,
   step,
 } from './decide/slot.ts'
-import { type SlotId, slotKeyOf, volumeNameOf } from './decide/slots.ts'
+import { type SlotId, slotKeyOf, volumeKeyOf } from './decide/slots.ts'
 import {
   createDataVolume,
   type KnownDownloads,
@@ -67,6 +68,8 @@ export class HeldSlots {
   readonly #caches: RemainCaches
   readonly #live: LeftoverReads
   readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
+  /** What the cache last had for a holder, and whether that is its download. */
+  readonly #matches = new WeakMap<Holder, { readonly found: DataVolumeView; readonly isIts: boolean }>()
 
   constructor(options: HeldSlotsOptions) {
     this.#options = options
@@ -144,6 +147,8 @@ export class HeldSlots {
   async createDataVolumes(signal: AbortSignal): Promise<void> {
     const now = this.#options.clock.monotonic()
     const due = this.#holders.flatMap((holder) => {
+      // What is seen makes no wish.
+      if (this.#of(holder).wanted === undefined) return []
       const slot = this.#present(holder)
       return slot.wanted !== undefined && isDue(slot, now) ? [{ ...slot.wanted, holder }] : []
     })
@@ -170,7 +175,7 @@ export class HeldSlots {
   check(strays: readonly Holder[], signal: AbortSignal): void {
     const followed = new Map([...this.#holders, ...strays].map((holder) => [slotKeyOf(holder), holder]))
     for (const [key, { isReading }] of this.#slots) if (!followed.has(key) && !isReading) this.#slots.delete(key)
-    for (const holder of followed.values()) this.#check(holder, signal)
+    for (const holder of followed.values()) if (!this.#isJustRunning(holder)) this.#check(holder, signal)
   }
 
   #check(holder: Holder, signal: AbortSignal): void {
@@ -201,8 +206,13 @@ export class HeldSlots {
 
   /** Returns what the slot is, with what the caches show now. */
   #present(holder: Holder): Slot {
-    this.#see(holder)
+    if (!this.#isJustRunning(holder)) this.#see(holder)
     return this.#of(holder)
+  }
+
+  /** Most slots are, and then neither the sight of it nor a check changes anything. */
+  #isJustRunning(holder: Holder): boolean {
+    return isAtRest(this.#of(holder)) && isJustRunning(this.#dataVolumeOf(holder))
   }
 
   #see(holder: Holder): Seen {
@@ -240,8 +250,14 @@ export class HeldSlots {
   }
 
   #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
-    const found = this.#options.dataVolumes.get(keyOf({ namespace: holder.namespace, name: volumeNameOf(holder) }))
-    return found !== undefined && isDownloadOf(found, holder) ? found : undefined
+    const found = this.#options.dataVolumes.get(volumeKeyOf(holder))
+    if (found === undefined) return undefined
+    let match = this.#matches.get(holder)
+    if (match?.found !== found) {
+      match = { found, isIts: isDownloadOf(found, holder) }
+      this.#matches.set(holder, match)
+    }
+    return match.isIts ? found : undefined
   }
 
   #find(holder: Holder, dataVolume: KubeObject | undefined): void {

@@ -1,3 +1,4 @@
+import { memoized } from '../../../base/memoized.ts'
 import { canBeFilled, claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { isAlive, type PodView } from '../../../cluster/views.ts'
@@ -41,7 +42,8 @@ export function withImporters(known: Remains, importers: readonly KubeObject[]):
  * @param over uid of a DataVolume whose importers do not count: that it has finished may be known before their end is
  */
 export function isAnyAlive({ pods }: Remains, caches: RemainCaches, over?: string): boolean {
-  return [...pods.values()].some((one) => one.dataVolume !== over && aliveAs(one, caches) !== undefined)
+  for (const one of pods.values()) if (one.dataVolume !== over && aliveAs(one, caches) !== undefined) return true
+  return false
 }
 
 /**
@@ -73,16 +75,18 @@ export function unfilledOf({ claims, pods }: Remains, caches: RemainCaches): Kub
   return [...new Set(found)].filter((one) => one !== undefined)
 }
 
+const remainKeyOf = memoized(keyOf)
+
 function existing(
   one: { readonly namespace: string | undefined; readonly name: string; readonly uid: string | undefined },
   { claims }: RemainCaches,
 ): KubeObject | undefined {
-  const claim = claims.get(keyOf(one))
+  const claim = claims.get(remainKeyOf(one))
   return claim?.metadata.uid === one.uid ? claim : undefined
 }
 
 function aliveAs(one: Remain, { pods }: RemainCaches): PodView | undefined {
-  const pod = pods.get(keyOf(one))
+  const pod = pods.get(remainKeyOf(one))
   return pod?.metadata.uid === one.uid && isAlive(pod) ? pod : undefined
 }
 

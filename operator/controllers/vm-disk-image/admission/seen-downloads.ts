@@ -16,6 +16,7 @@ export class SeenDownloads {
   readonly #options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>
   /** By uid of the DataVolume. */
   readonly #entries = new Map<string, Entry>()
+  #revision = 0
   #pruneFrom = LEAST
 
   constructor(options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>) {
@@ -40,6 +41,12 @@ export class SeenDownloads {
   setOver(dataVolume: DataVolumeView): void {
     const { wasHeld, orphan } = this.see(dataVolume)
     this.#put(dataVolume, { state: 'over', wasHeld, orphan })
+    this.#revision += 1
+  }
+
+  /** Another number after each {@link setOver}. */
+  get revision(): number {
+    return this.#revision
   }
 
   /** Reports whether a DataVolume that still exists can no longer download anything. */

@@ -22,6 +22,8 @@ export class Strays {
   readonly #followed = new Map<string, Holder>()
   /** Uids of those that had no slot in a ledger that was read after they were observed. */
   #known: ReadonlySet<string> = new Set()
+  /** What {@link #of} last returned, and of what. */
+  #last: { readonly of: readonly unknown[]; readonly found: readonly DataVolumeView[] } = { of: [], found: [] }
 
   constructor(options: Pick<AdmissionOptions, 'images' | 'dataVolumes' | 'me'>, slots: HeldSlots) {
     this.#options = options
@@ -90,7 +92,15 @@ export class Strays {
     return isFinished(found) || this.#downloads.isOver(found) || ownerAmong(found, images) === undefined
   }
 
-  #of(ledger: LedgerState): DataVolumeView[] {
+  /** One step of the admission asks for this several times, and most that it asks about have a slot. */
+  #of(ledger: LedgerState): readonly DataVolumeView[] {
+    const { dataVolumes, images } = this.#options
+    const of = [ledger, dataVolumes.revision, images.revision, this.#downloads.revision]
+    if (of.some((one, at) => one !== this.#last.of[at])) this.#last = { of, found: this.#find(ledger) }
+    return this.#last.found
+  }
+
+  #find(ledger: LedgerState): DataVolumeView[] {
     const { dataVolumes, images } = this.#options
     return dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => {
       const holder = holdersByUid(ledger).get(controllerOfKind(one, vmDiskImage)?.uid ?? '')

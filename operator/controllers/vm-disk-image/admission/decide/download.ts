@@ -110,6 +110,11 @@ export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolea
   return name === volumeNameOf(holder) && (isOrphanOf || isChildOf(dataVolume, ownerOf(holder)))
 }
 
+/** Reports whether it is neither finished nor being deleted, and has its owner. */
+export function isJustRunning(dataVolume: DataVolumeView | undefined): boolean {
+  return dataVolume !== undefined && !isFinished(dataVolume) && !isTerminating(dataVolume) && !isOrphaned(dataVolume)
+}
+
 /** Reports whether a download was orphaned before it finished. */
 export function isOrphan(dataVolume: DataVolumeView): boolean {
   const { labels } = dataVolume.metadata

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../../../../../test/prepared/runtime/times.ts'
 import { aStart } from '../../../../../test/prepared/vm-disk-image/admission.ts'
 import {
   type Effect,
   type Fact,
+  isAtRest,
   isDue,
   NEW_SLOT,
   type Seen,
@@ -334,6 +336,20 @@ describe('a slot, for all facts in all states that they lead to', () => {
       from.flatMap((one) => (one === to ? [] : on.map((fact) => `${one} ─ ${fact} ─▶ ${to}`))),
     )
     expect([...seen].toSorted()).toEqual([...new Set(table)].toSorted())
+  })
+
+  it('stays as it is at the sight and check of a running download, if it is at rest: nobody needs to look', () => {
+    const resting = places.filter(({ slot }) => isAtRest(slot))
+    const sight: Seen = { download: there('running'), isImporterAlive: true, isAsPlanned: true }
+    const moved = resting.filter(({ slot, now }) => {
+      const steps = [step(slot, { ...sight, kind: 'seen' }, now), step(slot, { ...CHECKED, seen: sight }, now)]
+      return !isDeepStrictEqual(steps, [
+        { slot, effects: [] },
+        { slot, effects: [] },
+      ])
+    })
+    expect(moved).toEqual([])
+    expect(resting.length).toBeGreaterThan(50)
   })
 
   it('is empty in the end, wherever it was, when nothing is wanted and nothing is left', () => {

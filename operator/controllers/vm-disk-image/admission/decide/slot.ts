@@ -287,6 +287,12 @@ export function step(slot: Slot, fact: Fact, now: number): SlotStep {
   }
 }
 
+/** Reports whether nothing follows from it as long as its DataVolume just runs. */
+export function isAtRest({ state, doubtedSince, endAt, orphanedSince, waitsFor }: Slot): boolean {
+  const isDoubtful = doubtedSince !== undefined || orphanedSince !== undefined || waitsFor !== undefined
+  return state === 'running' && !isDoubtful && endAt.size === 0
+}
+
 /** Reports whether its DataVolume is to be asked for. */
 export function isDue({ state, wanted, isReading, readAt, tries }: Slot, now: number): boolean {
   return state === 'claimed' && wanted !== undefined && !isReading && readAt <= now && tries.retryAt <= now

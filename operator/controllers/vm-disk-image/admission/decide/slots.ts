@@ -1,6 +1,7 @@
 import { childName, vmDiskImage } from '@open-terrain/constructs/operator'
 import { memoized } from '../../../../base/memoized.ts'
 import type { Owner } from '../../../../cluster/ownership.ts'
+import { keyOf } from '../../../../kube/kube-object.ts'
 import type { Start } from '../../decide/image-plan.ts'
 import type { Holder } from '../../world.ts'
 import type { LedgerState } from './ledger-content.ts'
@@ -68,6 +69,11 @@ export const holdersByUid = memoized((ledger: LedgerState | undefined): Readonly
 
 /** Returns the name of the DataVolume that a slot is held for, which is also the name of the claim that it fills. */
 export const volumeNameOf = memoized(({ name, revision }: Holder) => childName(name, revision))
+
+/** Returns the key of that DataVolume and claim. */
+export const volumeKeyOf = memoized((holder: Holder) =>
+  keyOf({ namespace: holder.namespace, name: volumeNameOf(holder) }),
+)
 
 /** Returns the image that holds a slot, as the owner of what downloads for it. */
 export function ownerOf({ namespace, name, uid }: Holder): Owner {
