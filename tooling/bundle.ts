@@ -1,5 +1,5 @@
-import { isBuiltin } from 'node:module'
-import { dirname, join } from 'node:path'
+import { createRequire, isBuiltin } from 'node:module'
+import { dirname, join, relative } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -20,6 +20,11 @@ export function createConfiguration() { throw new Error('the generated client is
 export class ServerConfiguration {}
 `
 
+/** Nothing here runs in a thread of its own. */
+const MAIN_THREAD = 'module.exports = { isMainThread: true }'
+
+const NOTHING = 'module.exports = undefined'
+
 const ENGLISH = "export { default as en } from './en.js'"
 
 /**
@@ -37,9 +42,45 @@ const requireOfNode: Plugin = {
 }
 
 /**
+ * Modules that are loaded when one of their exports is first read. Most are for what a process rarely or never does: HTTP/2 and proxies, a kubeconfig and
+ * how people sign in with it, logs for a terminal, other processes. They would load much of Node with them.
+ */
+const LATE: readonly { readonly module: RegExp; readonly importedBy: string }[] = [
+  { module: /\/client-h2\.js$/, importedBy: 'undici' },
+  { module: /^(socks|socks-proxy-agent|hpagent|js-yaml|jsonpath-plus)$/, importedBy: 'client-node' },
+  { module: /\/transport$/, importedBy: join('node_modules', 'pino') },
+  { module: /^(fast-json-patch|\.\/_child_process)$/, importedBy: join('node_modules', 'cdk8s') },
+  { module: /^yaml$/, importedBy: 'constructs' },
+  { module: /^(node:)?child_process$/, importedBy: '' },
+]
+
+const loadLate: Plugin = {
+  name: 'load-late',
+  setup({ onResolve, onLoad, resolve }) {
+    const asked = Symbol('asked')
+    for (const { module, importedBy } of LATE)
+      onResolve({ filter: module }, async ({ path, kind, importer, resolveDir, namespace, pluginData }) => {
+        if (pluginData === asked || namespace === 'late' || !importer.includes(importedBy)) return undefined
+        const real = isBuiltin(path) ? { path } : await resolve(path, { kind, importer, resolveDir, pluginData: asked })
+        // Its name is in the bundle, which must be the same wherever it is made.
+        return { path: `${relative(ROOT, real.path)}.cjs`, namespace: 'late', pluginData: real.path }
+      })
+    onLoad({ filter: /./, namespace: 'late' }, ({ pluginData }) => {
+      const load = `require(${JSON.stringify(pluginData)})`
+      const loaded: unknown = createRequire(import.meta.url)(pluginData)
+      const getters = Object.keys(loaded as object).map(
+        (name) => `get ${JSON.stringify(name)}() { return ${load}[${JSON.stringify(name)}] }`,
+      )
+      const contents = typeof loaded === 'function' ? `(...all) => ${load}(...all)` : `{ ${getters.join(', ')} }`
+      return { contents: `module.exports = ${contents}`, resolveDir: ROOT }
+    })
+  },
+}
+
+/**
  * Excludes code that would be loaded but never used: the Kubernetes client's generated models (we use only its kubeconfig part), zod's
- * translations, most of undici, and cdk8s's YAML writer, which is not the one that writes plays. Together they take more than a third of the
- * resident memory of an idle operator.
+ * translations, most of undici, cdk8s's YAML writer, which is not the one that writes plays, and the parts of prom-client for clusters of Node, pushes
+ * and traces. Together they take more than a third of the resident memory of an idle operator.
  */
 const leaveOut: Plugin = {
   name: 'leave-out',
@@ -55,6 +96,8 @@ const leaveOut: Plugin = {
     replace('models', /\/gen\/index\.js$/, 'client-node', MODELS)
     replace('locales', /\/locales\/index\.js$/, join('node_modules', 'zod'), ENGLISH)
     replace('undici', /^undici$/, '', UNDICI, join(ROOT, 'node_modules/undici'))
+    replace('threads', /^worker_threads$/, join('node_modules', 'pino'), MAIN_THREAD)
+    replace('metrics', /^(\.\/lib\/(cluster|pushgateway)|@opentelemetry\/api)$/, 'prom-client', NOTHING)
     replace('yaml', /^yaml$/, join('node_modules', 'cdk8s'), 'export const defaultOptions = {}')
   },
 }
@@ -94,7 +137,9 @@ export async function bundle(
     minifyIdentifiers: false,
     legalComments: 'linked',
     banner: { js: `${REQUIRE}${beginning}` },
-    plugins: [...plugins, requireOfNode, leaveOut],
+    plugins: [...plugins, leaveOut, loadLate, requireOfNode],
+    // Undici's switch for bundles: they leave out its second parser, which it does not use unless told.
+    define: { esbuildDetection: 'true' },
     // Development only: logs on a terminal.
     external: ['pino-pretty'],
     logLevel: 'info',

@@ -10,6 +10,7 @@ describe('the list of packages of a bundle', () => {
       '../elsewhere/node_modules/@scope/one/index.js': { bytesInOutput: 1 },
       'node_modules/a/node_modules/b/index.js': { bytesInOutput: 1 },
       'node_modules/unused/index.js': { bytesInOutput: 0 },
+      'late:node_modules/a/node_modules/late/index.js.cjs': { bytesInOutput: 1 },
     }
     expect(bundledPackages({ outputs: { 'dist/operator.mjs': { inputs } } })).toEqual([
       'node_modules/@scope/one',

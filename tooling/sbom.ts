@@ -28,7 +28,9 @@ interface Lockfile {
 /** Returns the packages that contribute to the bundle, by their paths in package-lock.json. */
 export function bundledPackages({ outputs }: Metafile): string[] {
   const inputs = Object.values(outputs).flatMap(({ inputs: all }) => Object.entries(all))
-  const paths = inputs.flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? (PACKAGE.exec(path) ?? []) : []))
+  // With a name before a colon: made here, by a plugin of the bundler.
+  const files = inputs.filter(([path, { bytesInOutput }]) => bytesInOutput > 0 && !/^[\w-]+:/.test(path))
+  const paths = files.flatMap(([path]) => PACKAGE.exec(path) ?? [])
   return [...new Set(paths)].sort()
 }
 

@@ -123,7 +123,7 @@ const UUID = /(?<!pvc-)\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi
 /** Not the digest of an image, which is the same each time. */
 const LONG_HEX = /(?<!sha256:)\b[0-9a-f]{32,}\b/gi
 const TIMESTAMP = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(Z|[+-]\d\d:?\d\d)?/g
-const DURATION = /\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|µs|s)\b/g
+const DURATION = /\b(\d+h)?(\d+m)?\d+(\.\d+)?(ms|\u00b5s|s)\b/g
 /** Each attempt has its own pod name. */
 const LAUNCHER = /(\bvirt-launcher-[a-z0-9.-]{1,240}-)[a-z0-9]{5}(?=")/g
 const SOURCE_PORT = /:\d+(?=->)/g

@@ -73,7 +73,7 @@ function withoutCutSecret(
 }
 
 function withoutEnds(text: string, value: string): string {
-  const [, body = '', end = ''] = /^(.*?)(["}…\s]*)$/s.exec(text) ?? []
+  const [, body = '', end = ''] = /^(.*?)(["}\u2026\s]*)$/s.exec(text) ?? []
   let rest = body
   for (let length = value.length - 1; length >= PART_MIN; length -= 1) {
     if (rest.startsWith(value.slice(-length))) rest = `…${rest.slice(length)}`
