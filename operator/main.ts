@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { forgetOrigins, POLICY_SCHEMA, RESOURCES } from '@open-terrain/constructs/operator'
 import { pino } from 'pino'
 import { systemClock } from './base/clock.ts'
 import { messageOf } from './base/messages.ts'
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
   if (process.env['NODE_ENV'] === 'production' && !hasHeapFlags(process))
     log.warn({}, "started without the flags of the image's entry point: it may take twice the memory")
 
+  forgetOrigins(RESOURCES, POLICY_SCHEMA)
   const metrics = new RuntimeMetrics()
   metrics.observeProcess()
   const connection = Connection.fromEnvironment(CONNECTIONS, config.kubeconfig)
