@@ -42,8 +42,8 @@ const requireOfNode: Plugin = {
 }
 
 /**
- * Modules that are loaded when one of their exports is first read. Most are for what a process rarely or never does: HTTP/2 and proxies, a kubeconfig and
- * how people sign in with it, logs for a terminal, other processes. They would load much of Node with them.
+ * Modules that are loaded when one of their exports is first read. Most are for what a process rarely or never does: HTTP/2, proxies, a kubeconfig, logs
+ * for a terminal, other processes. They would load much of Node with them.
  */
 const LATE: readonly { readonly module: RegExp; readonly importedBy: string }[] = [
   { module: /\/client-h2\.js$/, importedBy: 'undici' },
@@ -61,8 +61,9 @@ const loadLate: Plugin = {
     for (const { module, importedBy } of LATE)
       onResolve({ filter: module }, async ({ path, kind, importer, resolveDir, namespace, pluginData }) => {
         if (pluginData === asked || namespace === 'late' || !importer.includes(importedBy)) return undefined
-        const real = isBuiltin(path) ? { path } : await resolve(path, { kind, importer, resolveDir, pluginData: asked })
-        // Its name is in the bundle, which must be the same wherever it is made.
+        if (isBuiltin(path)) return { path, namespace: 'late', pluginData: path }
+        const real = await resolve(path, { kind, importer, resolveDir, pluginData: asked })
+        // Its name is in the bundle, which must be the same wherever it is made. By its ending it is CommonJS, whatever the module is.
         return { path: `${relative(ROOT, real.path)}.cjs`, namespace: 'late', pluginData: real.path }
       })
     onLoad({ filter: /./, namespace: 'late' }, ({ pluginData }) => {

@@ -80,7 +80,7 @@ export class SlotLedger {
 
   /**
    * Reads the ledger live. Returns undefined if there is none, or none that can be used. Throws ApiError.
-   * The first time none is believed of a cache that has none, as on a new cluster: if the cache is behind, {@link make} is refused.
+   * The first time, a cache that has none is believed, as on a new cluster: if it is behind, {@link make} is refused.
    * @param most maximum number of holders, if known
    */
   async load(signal: AbortSignal, most?: number): Promise<LedgerState | undefined> {
