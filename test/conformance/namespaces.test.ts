@@ -4,6 +4,8 @@ import { IMAGE } from '../../sandbox/memory-cluster/index.ts'
 import { create, type Full, HOLD, untilGone, untilIs } from './objects.ts'
 import { conform, refusalOf, type Subject } from './subjects.ts'
 
+const LATER = { timeout: 10_000 }
+
 /** For watches of cluster-scoped objects. */
 function clusterWide({ client }: Subject): Subject {
   return { client } as Subject
@@ -20,7 +22,8 @@ conform('a namespace that is deleted', {
     await untilGone(subject, IMAGE, contents[0] as Full)
     await untilGone(subject, POD, contents[1] as Full)
     await untilGone(clusterWide(subject), NAMESPACE, before)
-    expect((await refusalOf(create(CONFIG_MAP, subject, 'b'))).status).toBe(404)
+    // The admission of the API server has a cache of namespaces, which may be behind: until then it says that this one is terminating.
+    await expect.poll(async () => (await refusalOf(create(CONFIG_MAP, subject, 'b'))).status, LATER).toBe(404)
   },
   'takes nothing new, and waits for what a finalizer holds': async (subject) => {
     const { client, namespace } = subject
