@@ -7,11 +7,16 @@ const ROOT = join(import.meta.dirname, '..')
 /** CommonJS dependencies load Node's modules with `require`, which ES modules do not define. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-/** The parts of undici that we and the Kubernetes client's kubeconfig code use. Its index also loads fetch, streams, caches, mocks and WebSockets. */
+/**
+ * The parts of undici that we and the Kubernetes client's kubeconfig code use. Its index also loads fetch, streams, caches, mocks and WebSockets, and gives
+ * the dispatcher the methods of its API, of which its own ProxyAgent needs one.
+ */
 const UNDICI = `
+import connect from './lib/api/api-connect.js'
 import Dispatcher from './lib/dispatcher/dispatcher.js'
 import Agent from './lib/dispatcher/agent.js'
 import ProxyAgent from './lib/dispatcher/proxy-agent.js'
+Object.assign(Dispatcher.prototype, { connect })
 export { Agent, Dispatcher, ProxyAgent }
 `
 

@@ -11,10 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { renderInstallation } from '@open-terrain/constructs/platform'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { NODE_FLAGS } from '../../operator/node-flags.ts'
 import { freePorts } from '../../sandbox/control-plane/free-ports.ts'
 import { runConfig } from '../../tooling/image/operator-image.ts'
@@ -34,6 +35,17 @@ const SAY_LOADED = `data:text/javascript,${encodeURIComponent(`
     process.stderr.write('loaded: ' + names.join(' ') + '\\n')
   })
 `)}`
+
+function kubeconfigOf(cluster: object): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'away', cluster }],
+    contexts: [{ name: 'away', context: { cluster: 'away', user: 'away' } }],
+    users: [{ name: 'away', user: {} }],
+    'current-context': 'away',
+  }
+}
 
 let folder = ''
 beforeAll(() => {
@@ -147,21 +159,37 @@ describe('the bundle', () => {
     expect(other?.[0]).toBeUndefined()
   })
 
+  it.each([
+    ['http', 'CONNECT api.example:6443 HTTP'],
+    ['socks5', '\u0005'],
+  ])('asks a proxy that the kubeconfig names for the API server: %s', async (scheme, expected) => {
+    let asked = ''
+    const proxy = createServer((socket) => {
+      socket
+        .on('error', () => undefined)
+        .once('data', (bytes) => {
+          asked ||= bytes.toString('latin1')
+        })
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const { port } = proxy.address() as AddressInfo
+    const kubeconfig = join(folder, `${scheme}.json`)
+    const cluster = { server: 'https://api.example:6443', 'proxy-url': `${scheme}://127.0.0.1:${port}` }
+    writeFileSync(kubeconfig, JSON.stringify(kubeconfigOf(cluster)))
+    const env = { NODE_ENV: 'production', KUBECONFIG: kubeconfig }
+    const child = spawn(process.execPath, [...NODE_FLAGS, inject('operatorBundle')], { env, stdio: 'ignore' })
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      proxy.close()
+    })
+    await expect.poll(() => asked.slice(0, expected.length), { timeout: 20_000 }).toBe(expected)
+  })
+
   it('runs alone in a folder, without any right to write a file or to start a process, and ends when it is told to', async () => {
     const root = mkdtempSync(join(folder, 'root-'))
     const [health = 0, away = 0] = await freePorts(2)
     cpSync(inject('operatorBundle'), join(root, 'operator.mjs'))
-    const clusters = [{ name: 'away', cluster: { server: `http://127.0.0.1:${away}` } }]
-    const contexts = [{ name: 'away', context: { cluster: 'away', user: 'away' } }]
-    const kubeconfig = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters,
-      contexts,
-      users: [{ name: 'away', user: {} }],
-      'current-context': 'away',
-    }
-    writeFileSync(join(root, 'kubeconfig'), JSON.stringify(kubeconfig))
+    writeFileSync(join(root, 'kubeconfig'), JSON.stringify(kubeconfigOf({ server: `http://127.0.0.1:${away}` })))
     chmodSync(root, 0o555)
     const child = spawn(
       process.execPath,
