@@ -23,13 +23,20 @@ export function roomFor(vm: MachineView, claim: KubeObject | undefined, caches: 
   const { namespace = '', uid } = vm.metadata
   const others = machines.find(BY_NAMESPACE, namespace).filter(({ metadata }) => metadata.uid !== uid)
   const source = claim && cloneSourceKey({ kind: 'PersistentVolumeClaim', namespace, name: claim.metadata.name })
-  const claims = [...cluster.claims.values()].filter(({ metadata }) => metadata.namespace === namespace)
-  const uses = claims.map(({ requested: size, storageClass }) => ({ size, storageClass }))
   return {
-    quotas: countingClaims(cluster.quotas.find(BY_NAMESPACE, namespace), uses),
+    quotas: quotasIn(namespace, cluster),
     awaited: others.flatMap((one) => awaitedOf(one, caches)),
     isBeingCloned: source !== undefined && cluster.dataVolumes.find(BY_CLONE_SOURCE, source).length > 0,
   }
+}
+
+/** Most namespaces have no quota, and a cluster has thousands of claims. */
+function quotasIn(namespace: string, { quotas, claims }: MachineCaches['cluster']): RoomFacts['quotas'] {
+  const found = quotas.find(BY_NAMESPACE, namespace)
+  if (found.length === 0) return found
+  const present = [...claims.values()].filter(({ metadata }) => metadata.namespace === namespace)
+  const uses = present.map(({ requested: size, storageClass }) => ({ size, storageClass }))
+  return countingClaims(found, uses)
 }
 
 /** Reports whether CDI has still to make the claim of a DataVolume, and was not refused it: one that cannot go on must not keep others waiting. */

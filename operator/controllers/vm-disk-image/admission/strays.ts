@@ -3,12 +3,12 @@ import { isFinished } from '../../../cluster/import-facts.ts'
 import { controllerOfKind, ownerAmong } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import type { ImageView } from '../../../images/image-view.ts'
-import { isTerminating, keyOf } from '../../../kube/kube-object.ts'
+import { isTerminating } from '../../../kube/kube-object.ts'
 import { type Holder, unrecordedDownload } from '../world.ts'
 import type { AdmissionOptions } from './admission-options.ts'
 import { isDownloadOf } from './decide/download.ts'
 import type { LedgerState } from './decide/ledger-content.ts'
-import { holdersByUid, slotKeyOf, volumeNameOf } from './decide/slots.ts'
+import { holdersByUid, slotKeyOf, volumeKeyOf } from './decide/slots.ts'
 import { holderOf, IMPORTING_INDEX } from './downloads.ts'
 import type { HeldSlots } from './held-slots.ts'
 import type { SeenDownloads } from './seen-downloads.ts'
@@ -87,7 +87,7 @@ export class Strays {
   /** Reports whether it is no stray any more: it has succeeded or lost its owner, or nothing can download for it. */
   #isOver(uid: string, standIn: Holder): boolean {
     const { dataVolumes, images } = this.#options
-    const found = dataVolumes.get(keyOf({ namespace: standIn.namespace, name: volumeNameOf(standIn) }))
+    const found = dataVolumes.get(volumeKeyOf(standIn))
     if (found?.metadata.uid !== uid) return this.#slots.isOver(standIn)
     return isFinished(found) || this.#downloads.isOver(found) || ownerAmong(found, images) === undefined
   }
