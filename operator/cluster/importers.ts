@@ -1,7 +1,9 @@
+import { isSame } from '../base/equality.ts'
 import { isTerminating, type KubeObject, keyOf, type OwnerReference } from '../kube/kube-object.ts'
 import { PERSISTENT_VOLUME_CLAIM, POD } from '../kube/resource-types.ts'
+import type { Change } from '../runtime/store.ts'
 import { byOwnerOf, childrenOf, controllerOfKind, familyKey, isChildOf } from './ownership.ts'
-import { POD_PHASE } from './views.ts'
+import { isAlive, POD_PHASE } from './views.ts'
 
 /**
  * Importer pods of a DataVolume. A pod is an importer only through the claim that it fills:
@@ -139,6 +141,22 @@ export function mayBeFilled(
   if (!canBeFilled(claim)) return false
   if (claim.metadata.name === targetName) return isLabelled(claim)
   return claim.metadata.name.startsWith(PRIME) && claimOwning(claim)?.name === targetName
+}
+
+/**
+ * Reports whether a change of a claim or a pod may change what is known of an import: who owns it, whether it is being deleted, has ended, or is filled.
+ * The functions above read nothing else of it that changes.
+ */
+export function concernsImport({ before, after }: Change<KubeObject & { readonly phase: string }>): boolean {
+  if (before === undefined || after === undefined) return true
+  const [was, is] = [before.metadata, after.metadata]
+  return !(
+    isTerminating(before) === isTerminating(after) &&
+    isAlive(before) === isAlive(after) &&
+    was.annotations?.[POD_PHASE] === is.annotations?.[POD_PHASE] &&
+    isSame(was.ownerReferences, is.ownerReferences) &&
+    isSame(was.labels, is.labels)
+  )
 }
 
 /** Returns the claim that a pod fills, or that a prime claim is filled for. */

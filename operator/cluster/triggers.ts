@@ -36,16 +36,15 @@ export function triggersOf<P extends KubeObject>(objects: Pick<Store<P>, 'find'>
       { of, label, byUid, byChild }: Children<P>,
       also?: (change: Change<T>) => void,
     ): () => void {
-      const parents = (child: T): void => {
-        const { namespace, labels } = child.metadata
-        for (const uid of new Set([controllerOfKind(child, of)?.uid, labels?.[label]]))
-          if (uid !== undefined) all(byUid(uid, namespace))
-      }
+      const uidsIn = (child: T | undefined) =>
+        child === undefined ? [] : [controllerOfKind(child, of)?.uid, child.metadata.labels?.[label]]
       return others.onChange(
         whenContentChanged((change) => {
           const { key, before, after } = change
           all(objects.find(byChild, key))
-          for (const object of [before, after]) if (object !== undefined) parents(object)
+          const { namespace } = (after ?? before)?.metadata ?? {}
+          for (const uid of new Set([...uidsIn(before), ...uidsIn(after)]))
+            if (uid !== undefined) all(byUid(uid, namespace))
           also?.(change)
         }),
       )

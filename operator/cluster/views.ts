@@ -213,7 +213,7 @@ export function viewSecret(object: KubeObject): MetaView {
 }
 
 /** Reports whether a pod may still do work. A terminated pod may be kept for its log. */
-export function isAlive({ phase }: PodView): boolean {
+export function isAlive({ phase }: Pick<PodView, 'phase'>): boolean {
   return phase !== 'Succeeded' && phase !== 'Failed'
 }
 

@@ -43,7 +43,7 @@ export class Clones implements ReferenceSource {
     image: ImageView,
     signal: AbortSignal,
   ): Promise<boolean> => {
-    const sources = this.#sourcesOf(child, image)
+    const sources = this.#sourcesOf([child], image)
     const { dataVolumes } = this.#caches.cluster
     if ([...sources].some((key) => dataVolumes.find(BY_CLONE_SOURCE, key).length > 0)) return true
     if (read === 'cached') return false
@@ -108,16 +108,17 @@ export class Clones implements ReferenceSource {
     const { snapshots, dataVolumes } = cluster
     const owned: readonly KubeObject[] = [...snapshots.find(BY_OWNER, family), ...dataVolumes.find(BY_OWNER, family)]
     const children = childrenOf(image, owned).map(({ kind, metadata: { name } }) => ({ kind, namespace, name }))
-    return new Set([...children, ...adoptedBy(image)].flatMap((child) => [...this.#sourcesOf(child, image)]))
+    return this.#sourcesOf([...children, ...adoptedBy(image)], image)
   }
 
   /**
-   * Returns what a clone of this child may name: the child itself, or a DataSource that leads to it. CDI resolves a DataSource
+   * Returns what a clone of these children may name: a child itself, or a DataSource that leads to it. CDI resolves a DataSource
    * once, and the clone does not show the result: one that names the image's own DataSource may read from any child.
    */
-  #sourcesOf(child: Uncloned['uncloned'], { metadata }: ImageView): ReadonlySet<string> {
-    const alias = { kind: 'DataSource', namespace: child.namespace, name: metadata.name }
-    const direct = [child, alias].map(cloneSourceKey)
+  #sourcesOf(children: readonly Uncloned['uncloned'][], { metadata }: ImageView): ReadonlySet<string> {
+    if (children.length === 0) return new Set()
+    const alias = { kind: 'DataSource', namespace: metadata.namespace ?? '', name: metadata.name }
+    const direct = [...children, alias].map(cloneSourceKey)
     const indirect = direct.flatMap((key) => this.#caches.cluster.dataSources.find(BY_TARGET, key))
     const others = indirect.map(({ metadata: { namespace = '', name } }) =>
       cloneSourceKey({ kind: 'DataSource', namespace, name }),

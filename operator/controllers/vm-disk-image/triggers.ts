@@ -1,7 +1,9 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { concernsImport } from '../../cluster/importers.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
+import type { ClaimView, PodView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
@@ -51,15 +53,21 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       images.find(BY_UID, uid).filter(({ metadata }) => metadata.namespace === namespace),
     byChild: BY_CHILD,
   }
-  const download = ({ before, after }: Change<KubeObject>) =>
-    admission.downloadsChanged((after ?? before)?.metadata.namespace ?? '')
+  const download = ({ before, after }: Change<KubeObject>) => {
+    const changed = after ?? before
+    if (changed !== undefined) admission.downloadsChanged(changed)
+  }
+  /** CDI and the kubelet write claims and pods often, and seldom what a slot depends on. */
+  const ofImport = (change: Change<ClaimView | PodView>) => {
+    if (concernsImport(change)) download(change)
+  }
   /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. */
-  const claim = (change: Change<KubeObject>) => {
+  const claim = (change: Change<ClaimView>) => {
     for (const object of [change.before, change.after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
       if (object !== undefined && target !== undefined) all(images.find(BY_CHILD, siblingKey(object, target.name)))
     }
-    download(change)
+    ofImport(change)
   }
   return [
     images.onChange(({ key, before, after }) => {
@@ -70,7 +78,7 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),
     owns(cluster.dataVolumes, children, download),
-    owns(cluster.pods, children, download),
+    owns(cluster.pods, children, ofImport),
     owns(cluster.claims, children, claim),
     owns(cluster.snapshots, children),
     cluster.dataSources.onChange(({ key }) => {

@@ -87,9 +87,7 @@ export class GateProcess {
       if (after !== undefined && uid !== undefined) this.#begun.add(slotKeyOf({ uid, ...slotOf(after) }))
     })
     for (const store of [this.dataVolumes, this.#pods, this.#claims])
-      store.onChange(({ before, after }) =>
-        this.#admission?.downloadsChanged((after ?? before)?.metadata.namespace ?? ''),
-      )
+      store.onChange(({ before, after }) => this.#admission?.downloadsChanged(after ?? before))
     this.#configMaps.onChange(({ key }) => {
       if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
     })

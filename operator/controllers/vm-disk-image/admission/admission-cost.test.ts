@@ -16,9 +16,9 @@ async function finish(names: readonly string[]): Promise<void> {
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
 
 function looksOfOneChange(): number {
-  bench.admission.downloadsChanged('team')
+  bench.admission.downloadsChanged()
   const looks = vi.spyOn(bench.dataVolumes, 'get')
-  bench.admission.downloadsChanged('team')
+  bench.admission.downloadsChanged()
   const { length } = looks.mock.calls
   looks.mockRestore()
   return length

@@ -138,11 +138,13 @@ export class Admission {
     this.#wake.resolve()
   }
 
-  /** The caller must call this at every change of a DataVolume, its claim or a pod in the namespace: what is gone cannot be inspected later. */
-  downloadsChanged(namespace: string): void {
+  /**
+   * The caller must call this at every change of a DataVolume, a claim or a pod: what is gone cannot be inspected later.
+   * @param changed what it is now, or was when it went. Default: any of them may have changed
+   */
+  downloadsChanged(changed?: KubeObject): void {
     const { state } = this
-    const holders = state === undefined ? [] : [...state.holders, ...this.#strays.standIns(state)]
-    this.#slots.noteDownloads(holders.filter((holder) => holder.namespace === namespace))
+    if (state !== undefined) this.#slots.noteDownloads([...state.holders, ...this.#strays.standIns(state)], changed)
     this.wake()
   }
 
@@ -298,8 +300,8 @@ export class Admission {
     })
     this.#slots.check(this.#strays.standIns(ledger.state ?? current), signal)
     // Not by the present time: what became possible since this step began may not have been considered.
-    const times = [this.#quietUntil ?? 0, this.#blocked.endsAt ?? 0, ...this.#slots.times()]
-    this.#wakeAt(...times.filter((time) => time > begun))
+    const own = [this.#quietUntil ?? 0, this.#blocked.endsAt ?? 0].filter((time) => time > begun)
+    this.#wakeAt(Math.min(...own, this.#slots.nextTimeAfter(begun)))
     // A large batch gets its slots in several steps. Slow creates may have read the ledger again, so it may be newer than what was decided by.
     if (decision.hasMore || ledger.state !== this.#reported) this.wake()
   }
@@ -335,6 +337,8 @@ export class Admission {
    * ledger. Images that now have a slot leave the queue, images that lost theirs queue again, and all of these are reconciled.
    */
   #reportChanges(): void {
+    // Most steps change nothing.
+    if (this.state === this.#reported) return
     const { metrics, images, onChange } = this.#options
     const before = holdersByUid(this.#reported)
     const now = holdersByUid(this.state)
@@ -365,10 +369,11 @@ export class Admission {
     for (const holder of isPauseChanged ? now.values() : fresh) onChange(keyOf(holder))
   }
 
-  #wakeAt(...times: readonly number[]): void {
+  /** @param time by the monotonic clock; `Infinity`: never */
+  #wakeAt(time: number): void {
     const { clock } = this.#options
-    const delayMs = Math.min(...times) - clock.monotonic() + 1
     this.#cancelTimer?.()
-    this.#cancelTimer = times.length === 0 ? undefined : clock.setTimer(() => this.wake(), delayMs)
+    const delayMs = time - clock.monotonic() + 1
+    this.#cancelTimer = Number.isFinite(time) ? clock.setTimer(() => this.wake(), delayMs) : undefined
   }
 }

@@ -282,7 +282,7 @@ describe('a slot', () => {
       expect([bench.holding, bench.created]).toEqual([['a'], []])
       const metadata = { ...left.metadata, resourceVersion: String(1_000 + passed) }
       bench.dataVolumes.put({ ...left, metadata, progress: progressAt(10 + passed / step) })
-      bench.admission.downloadsChanged('team')
+      bench.admission.downloadsChanged()
       await bench.clock.advance(step)
     }
     await bench.clock.advance(SECOND)

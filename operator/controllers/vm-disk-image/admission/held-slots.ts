@@ -1,11 +1,13 @@
 import { backoffMs } from '../../../base/backoff.ts'
 import { sleep } from '../../../base/clock.ts'
 import { isSame } from '../../../base/equality.ts'
+import { memoized } from '../../../base/memoized.ts'
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { attemptOf } from '../../../cluster/import-facts.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
+import { controllerOf } from '../../../kube/controller-of.ts'
 import type { KubeClient } from '../../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
@@ -25,11 +27,11 @@ import {
   isIdle,
   type LiveFinding,
   NEW_SLOT,
+  nextTimeOf,
   READ_AGAIN_MS,
   type Remains,
   type Seen,
   type Slot,
-  slotTimes,
   step,
 } from './decide/slot.ts'
 import { type SlotId, slotKeyOf, volumeKeyOf } from './decide/slots.ts'
@@ -47,6 +49,10 @@ import { RefusalBook } from './refusal-book.ts'
 import { isAnyAlive, type RemainCaches, unendedOf, unfilledOf, withFound, withImporters } from './remains.ts'
 import { SeenDownloads } from './seen-downloads.ts'
 
+const holdersBySlot = memoized((holders: readonly Holder[]): ReadonlyMap<string, Holder> => {
+  return new Map(holders.map((holder) => [slotKeyOf(holder), holder]))
+})
+
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
 const LOOKS_AT_ONCE = 16
 const RETRY_BASE_MS = 1_000
@@ -62,6 +68,8 @@ export class HeldSlots {
   readonly #options: HeldSlotsOptions
   /** By {@link slotKeyOf}. */
   readonly #slots = new Map<string, Slot>()
+  /** Whose slots were kept when others were last forgotten. */
+  #followed: ReadonlyMap<string, Holder> = new Map()
   readonly downloads: SeenDownloads
   /** Why the DataVolumes of images were not created. It outlives the slot. */
   readonly refusals: RefusalBook
@@ -106,6 +114,7 @@ export class HeldSlots {
   /** A download without a slot is followed from now on. */
   follow(standIn: Holder): void {
     this.#learn(standIn, { kind: 'taken' })
+    this.noteDownloads([standIn])
   }
 
   /** Reports whether nothing can download for this slot any more. */
@@ -125,22 +134,25 @@ export class HeldSlots {
 
   /**
    * Records which downloads have these slots, their claims and importer pods, while the objects that identify these exist.
-   * The caller must call this for each new slot, and at every change in the namespace of a slot.
+   * The caller must call this for each new slot, and at every change of a DataVolume, claim or pod.
+   * @param changed only if a slot is held for this, or for what owns it. Default: in any case
    */
-  noteDownloads(holders: readonly Holder[]): void {
+  noteDownloads(holders: readonly Holder[], changed?: KubeObject): void {
     this.downloads.prune()
     for (const holder of holders) {
+      if (changed !== undefined && !this.#leadsTo(changed, holder)) continue
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume !== undefined) this.downloads.noteHeld(dataVolume)
       this.#find(holder, dataVolume)
     }
   }
 
-  /** Returns the times, past or future, at which something about a slot becomes possible, by the monotonic clock. */
-  times(): number[] {
+  /** Returns the first time after `moment` at which something about a slot becomes possible, by the monotonic clock; `Infinity`: none. */
+  nextTimeAfter(moment: number): number {
     const { attemptTimeoutMs } = this.#options.patience()
-    const slots = [...this.#slots.values()]
-    return [...slots.flatMap((slot) => slotTimes(slot, attemptTimeoutMs)), ...this.downloads.times()]
+    let next = Math.min(...this.downloads.times().filter((time) => time > moment))
+    for (const slot of this.#slots.values()) next = Math.min(next, nextTimeOf(slot, attemptTimeoutMs, moment))
+    return next
   }
 
   /** Creates the DataVolumes of all slots that have none yet, in ticket order. A failure does not hold up the next one. */
@@ -173,9 +185,15 @@ export class HeldSlots {
    * @param strays stand-ins for the holders of downloads that have no slot
    */
   check(strays: readonly Holder[], signal: AbortSignal): void {
-    const followed = new Map([...this.#holders, ...strays].map((holder) => [slotKeyOf(holder), holder]))
-    for (const [key, { isReading }] of this.#slots) if (!followed.has(key) && !isReading) this.#slots.delete(key)
+    const held = holdersBySlot(this.#holders)
+    const followed = strays.length === 0 ? held : new Map([...held, ...holdersBySlot(strays)])
+    if (followed !== this.#followed || this.#slots.size > followed.size) this.#prune(followed)
     for (const holder of followed.values()) if (!this.#isJustRunning(holder)) this.#check(holder, signal)
+  }
+
+  #prune(followed: ReadonlyMap<string, Holder>): void {
+    this.#followed = followed
+    for (const [key, { isReading }] of this.#slots) if (!followed.has(key) && !isReading) this.#slots.delete(key)
   }
 
   #check(holder: Holder, signal: AbortSignal): void {
@@ -194,6 +212,14 @@ export class HeldSlots {
         for (const claim of unfilled) void this.#end(PERSISTENT_VOLUME_CLAIM, claim, signal)
       if (effect.kind === 'read') void this.#readLive(holder, signal)
     }
+  }
+
+  /** Reports whether an object is the DataVolume or the claim of a slot, or belongs to what is known of its download. */
+  #leadsTo({ metadata }: KubeObject, holder: Holder): boolean {
+    if (metadata.namespace !== holder.namespace) return false
+    const { claims, pods } = this.#of(holder).remains
+    const owner = controllerOf({ metadata })?.uid ?? ''
+    return claims.has(owner) || pods.has(owner) || keyOf(metadata) === volumeKeyOf(holder)
   }
 
   get #holders(): readonly Holder[] {

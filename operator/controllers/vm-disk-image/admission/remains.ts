@@ -17,24 +17,20 @@ export interface RemainCaches extends ImporterCaches<PodView> {
  * @param dataVolume of the slot; undefined if that is gone
  */
 export function withFound(known: Remains, dataVolume: KubeObject | undefined, caches: RemainCaches): Remains {
-  const claims = new Map(known.claims)
-  const pods = new Map(known.pods)
   const target = dataVolume && caches.claims.get(keyOf(dataVolume.metadata))
-  if (dataVolume !== undefined && target !== undefined && isChildOf(target, dataVolume))
-    take(claims, target, dataVolume.metadata.uid)
-  for (const claim of [...claims.values()]) {
-    const found = remainsOf([claim], caches)
-    for (const one of found.claims) take(claims, one, claim.dataVolume)
-    for (const one of found.pods) if (isAlive(one)) take(pods, one, claim.dataVolume)
+  const isIts = dataVolume !== undefined && target !== undefined && isChildOf(target, dataVolume)
+  const recorded = isIts ? withTaken(known.claims, [target], dataVolume.metadata.uid) : known.claims
+  let found: Remains = recorded === known.claims ? known : { ...known, claims: recorded }
+  for (const claim of recorded.values()) {
+    const { claims, pods } = remainsOf([claim], caches)
+    found = withAll(found, claims, pods.filter(isAlive), claim.dataVolume)
   }
-  return claims.size === known.claims.size && pods.size === known.pods.size ? known : { claims, pods }
+  return found
 }
 
 /** Returns what is known with importers that live reads found. */
 export function withImporters(known: Remains, importers: readonly KubeObject[]): Remains {
-  const pods = new Map(known.pods)
-  for (const one of importers) take(pods, one)
-  return pods.size === known.pods.size ? known : { ...known, pods }
+  return withAll(known, [], importers)
 }
 
 /**
@@ -90,7 +86,24 @@ function aliveAs(one: Remain, { pods }: RemainCaches): PodView | undefined {
   return pod?.metadata.uid === one.uid && isAlive(pod) ? pod : undefined
 }
 
-function take(known: Map<string, Remain>, { metadata }: KubeObject, dataVolume = ''): void {
-  const { namespace, name, uid = '' } = metadata
-  if (!known.has(uid)) known.set(uid, { namespace, name, uid, dataVolume })
+function withAll(
+  known: Remains,
+  claims: readonly KubeObject[],
+  pods: readonly KubeObject[],
+  dataVolume?: string,
+): Remains {
+  const all = { claims: withTaken(known.claims, claims, dataVolume), pods: withTaken(known.pods, pods, dataVolume) }
+  return all.claims === known.claims && all.pods === known.pods ? known : all
+}
+
+/** Returns the same map if all of these are known, as they mostly are. */
+function withTaken(
+  known: ReadonlyMap<string, Remain>,
+  objects: readonly KubeObject[],
+  dataVolume = '',
+): ReadonlyMap<string, Remain> {
+  const added = objects.filter(({ metadata: { uid = '' } }) => !known.has(uid))
+  if (added.length === 0) return known
+  const remains = added.map(({ metadata: { namespace, name, uid = '' } }) => ({ namespace, name, uid, dataVolume }))
+  return new Map([...known, ...remains.map((one) => [one.uid, one] as const)])
 }

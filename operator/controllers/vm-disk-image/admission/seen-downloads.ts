@@ -16,6 +16,8 @@ export class SeenDownloads {
   readonly #options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>
   /** By uid of the DataVolume. */
   readonly #entries = new Map<string, Entry>()
+  /** Uids of those about which time alone changes something: few of thousands. */
+  readonly #timed = new Set<string>()
   #revision = 0
   #pruneFrom = LEAST
 
@@ -58,17 +60,17 @@ export class SeenDownloads {
   prune(): void {
     if (this.#entries.size < this.#pruneFrom) return
     for (const [uid, { key }] of this.#entries)
-      if (this.#options.dataVolumes.get(key)?.metadata.uid !== uid) this.#entries.delete(uid)
+      if (this.#options.dataVolumes.get(key)?.metadata.uid !== uid) this.#drop(uid)
     this.#pruneFrom = Math.max(LEAST, 2 * this.#entries.size)
   }
 
   /** Returns the times, past or future, at which live reads are due and the time of orphans is over. */
   times(): number[] {
     const patience = this.#options.patience()
-    const times: number[] = []
-    // Most are finished.
-    for (const { download } of this.#entries.values()) if (isTimed(download)) times.push(...timesOf(download, patience))
-    return times
+    return [...this.#timed].flatMap((uid) => {
+      const download = this.#entries.get(uid)?.download
+      return download === undefined ? [] : timesOf(download, patience)
+    })
   }
 
   #of({ metadata }: DataVolumeView): Download | undefined {
@@ -76,7 +78,15 @@ export class SeenDownloads {
   }
 
   #put({ metadata }: DataVolumeView, download: Download): Download {
-    this.#entries.set(metadata.uid ?? '', { key: keyOf(metadata), download })
+    const { uid = '' } = metadata
+    this.#entries.set(uid, { key: keyOf(metadata), download })
+    if (isTimed(download)) this.#timed.add(uid)
+    else this.#timed.delete(uid)
     return download
+  }
+
+  #drop(uid: string): void {
+    this.#entries.delete(uid)
+    this.#timed.delete(uid)
   }
 }

@@ -75,6 +75,7 @@ export class Strays {
 
   /** Returns those whose DataVolumes are gone, as holders of a slot. A slot of the same attempt is held for all that is left of it. */
   #gone(ledger: LedgerState, ours: readonly DataVolumeView[]): Holder[] {
+    if (this.#followed.size === 0) return []
     const present = new Set(ours.map(({ metadata }) => metadata.uid))
     for (const [uid, standIn] of this.#followed) {
       const holder = holdersByUid(ledger).get(standIn.uid)

@@ -308,10 +308,18 @@ export function isIdle({ state, wanted, requests }: Slot, now: number): boolean 
   return (state === 'claimed' || state === 'left') && wanted !== undefined && !canArrive(requests, now)
 }
 
-/** Returns the times, past or future, at which something about it becomes possible. @param attemptMs how long an attempt may take */
-export function slotTimes({ requests, tries, readAt, endAt, orphanedSince }: Slot, attemptMs: number): number[] {
-  const orphaned = orphanedSince === undefined ? [] : [orphanedSince + TOLD_AFTER_MS, orphanedSince + attemptMs]
-  return [requests.arriveUntil, tries.retryAt, readAt, ...endAt.values(), ...orphaned]
+/**
+ * Returns the first time after `moment` at which something about it becomes possible; `Infinity`: none. Each step of the admission asks this of each slot, so
+ * it makes no lists.
+ * @param attemptMs how long an attempt may take
+ */
+export function nextTimeOf(slot: Slot, attemptMs: number, moment: number): number {
+  const { requests, tries, readAt, endAt, orphanedSince } = slot
+  const later = (time: number, next: number) => (time > moment && time < next ? time : next)
+  let next = later(requests.arriveUntil, later(tries.retryAt, later(readAt, Number.POSITIVE_INFINITY)))
+  if (endAt.size > 0) for (const time of endAt.values()) next = later(time, next)
+  if (orphanedSince === undefined) return next
+  return later(orphanedSince + TOLD_AFTER_MS, later(orphanedSince + attemptMs, next))
 }
 
 const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const
