@@ -3,15 +3,20 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
 import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
 import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
-import { anImage, aSnapshot, SPEC } from '../../../test/prepared/vm-disk-image/image-objects.ts'
+import { aClaim, anImage, aPod, aSnapshot, SPEC } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { ImageWalk } from '../../../test/prepared/vm-disk-image/image-walk.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
+import { POD_PHASE } from '../../cluster/views.ts'
 import { Reflectors } from '../../runtime/reflectors.ts'
 import { ImageCaches } from './caches.ts'
 import { listenForImageTriggers } from './triggers.ts'
 
+const OWNER = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name: 'target', uid: 'target', controller: true }
+
 let caches: ImageCaches
 let wakes = 0
+/** Uids of what the admission was told of. */
+let heard: (string | undefined)[]
 let enqueued: string[]
 beforeEach(() => {
   caches = new ImageCaches(
@@ -31,9 +36,14 @@ beforeEach(() => {
 
 function listen(): void {
   enqueued = []
+  heard = []
   listenForImageTriggers(caches, {
     queue: { add: (key) => enqueued.push(key) },
-    admission: { checkLedger: () => undefined, downloadsChanged: () => undefined, wake: () => (wakes += 1) },
+    admission: {
+      checkLedger: () => undefined,
+      downloadsChanged: (changed) => void heard.push(changed?.metadata.uid),
+      wake: () => (wakes += 1),
+    },
     ledger: 'sync-operator/ledger',
     onGone: () => undefined,
   })
@@ -89,6 +99,40 @@ describe('a change of a child', () => {
     expect(enqueued).toEqual([])
     caches.cluster.snapshots.put({ ...at('903'), readyToUse: !snapshot.readyToUse })
     expect(new Set(enqueued)).toEqual(new Set(['team/img']))
+  })
+})
+
+describe('the admission is told of a change', () => {
+  const metadata = { name: 'data', namespace: 'team', uid: 'data' }
+  it.each<[string, object, object, boolean]>([
+    ['of the capacity of a claim', {}, { capacity: '1Gi' }, false],
+    ['of the phase of a claim', {}, { phase: 'Bound' }, false],
+    ['when a claim is filled', {}, { annotations: { [POD_PHASE]: 'Succeeded' } }, true],
+    ['when a claim is deleted', {}, { deletionTimestamp: '2026-01-01T00:00:00Z' }, true],
+    ['when a claim gets its owner', {}, { ownerReferences: [OWNER] }, true],
+    ['when a claim loses its owner', { ownerReferences: [OWNER] }, {}, true],
+  ])('%s: %#', (_what, before, after, isTold) => {
+    const put = (resourceVersion: string, { capacity, phase, ...more }: Partial<ReturnType<typeof aClaim>> & object) =>
+      caches.cluster.claims.put(
+        aClaim({ ...metadata, ...more, resourceVersion }, { phase: phase ?? 'Pending', ...(capacity && { capacity }) }),
+      )
+    put('901', before)
+    expect(heard.splice(0)).toEqual(['data'])
+    put('902', after)
+    expect(heard).toEqual(isTold ? ['data'] : [])
+  })
+
+  it('when a pod ends, and not while it begins', () => {
+    const at = (resourceVersion: string, phase: string) => {
+      const pod = aPod('pod', { phase })
+      caches.cluster.pods.put({ ...pod, metadata: { ...pod.metadata, resourceVersion } })
+    }
+    at('901', 'Pending')
+    expect(heard.splice(0)).toEqual(['pod'])
+    at('902', 'Running')
+    expect(heard).toEqual([])
+    at('903', 'Failed')
+    expect(heard).toEqual(['pod'])
   })
 })
 

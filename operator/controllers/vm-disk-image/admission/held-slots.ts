@@ -4,10 +4,9 @@ import { isSame } from '../../../base/equality.ts'
 import { memoized } from '../../../base/memoized.ts'
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { attemptOf } from '../../../cluster/import-facts.ts'
-import { isChildOf } from '../../../cluster/ownership.ts'
+import { isChildOf, ownerIn } from '../../../cluster/ownership.ts'
 import type { DataVolumeView } from '../../../cluster/views.ts'
 import { isApiError } from '../../../kube/api-error.ts'
-import { controllerOf } from '../../../kube/controller-of.ts'
 import type { KubeClient } from '../../../kube/kube-client.ts'
 import { isTerminating, type KubeObject, keyOf, type ResourceType } from '../../../kube/kube-object.ts'
 import { DATA_VOLUME, PERSISTENT_VOLUME_CLAIM, POD } from '../../../kube/resource-types.ts'
@@ -218,7 +217,7 @@ export class HeldSlots {
   #leadsTo({ metadata }: KubeObject, holder: Holder): boolean {
     if (metadata.namespace !== holder.namespace) return false
     const { claims, pods } = this.#of(holder).remains
-    const owner = controllerOf({ metadata })?.uid ?? ''
+    const owner = ownerIn(metadata)?.uid ?? ''
     return claims.has(owner) || pods.has(owner) || keyOf(metadata) === volumeKeyOf(holder)
   }
 
