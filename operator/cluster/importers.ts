@@ -150,12 +150,12 @@ export function mayBeFilled(
 export function concernsImport({ before, after }: Change<KubeObject & { readonly phase: string }>): boolean {
   if (before === undefined || after === undefined) return true
   const [was, is] = [before.metadata, after.metadata]
-  return !(
-    isTerminating(before) === isTerminating(after) &&
-    isAlive(before) === isAlive(after) &&
-    was.annotations?.[POD_PHASE] === is.annotations?.[POD_PHASE] &&
-    isSame(was.ownerReferences, is.ownerReferences) &&
-    isSame(was.labels, is.labels)
+  return (
+    isTerminating(before) !== isTerminating(after) ||
+    isAlive(before) !== isAlive(after) ||
+    was.annotations?.[POD_PHASE] !== is.annotations?.[POD_PHASE] ||
+    !isSame(was.ownerReferences, is.ownerReferences) ||
+    !isSame(was.labels, is.labels)
   )
 }
 

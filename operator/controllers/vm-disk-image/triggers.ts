@@ -1,15 +1,14 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
-import { concernsImport } from '../../cluster/importers.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
-import type { ClaimView, PodView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
 import { type Change, whenContentChanged } from '../../runtime/store.ts'
 import type { Lane, WorkQueue } from '../../runtime/work-queue.ts'
 import type { Admission } from './admission/admission.ts'
+import { listenForDownloads } from './admission/download-triggers.ts'
 import { BY_CONFIG_MAP, BY_SECRET, BY_UID, IMAGE, type ImageCaches, siblingKey, unfinished } from './caches.ts'
 import type { ImageControllerOptions } from './image-sources.ts'
 import { unrecordedDownload } from './world.ts'
@@ -53,21 +52,12 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       images.find(BY_UID, uid).filter(({ metadata }) => metadata.namespace === namespace),
     byChild: BY_CHILD,
   }
-  const download = ({ before, after }: Change<KubeObject>) => {
-    const changed = after ?? before
-    if (changed !== undefined) admission.downloadsChanged(changed)
-  }
-  /** CDI and the kubelet write claims and pods often, and seldom what a slot depends on. */
-  const ofImport = (change: Change<ClaimView | PodView>) => {
-    if (concernsImport(change)) download(change)
-  }
   /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. */
-  const claim = (change: Change<ClaimView>) => {
-    for (const object of [change.before, change.after]) {
+  const claim = ({ before, after }: Change<KubeObject>) => {
+    for (const object of [before, after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
       if (object !== undefined && target !== undefined) all(images.find(BY_CHILD, siblingKey(object, target.name)))
     }
-    ofImport(change)
   }
   return [
     images.onChange(({ key, before, after }) => {
@@ -77,8 +67,9 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       // New images wait behind those in progress: a thousand new images must not delay a teardown.
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),
-    owns(cluster.dataVolumes, children, download),
-    owns(cluster.pods, children, ofImport),
+    ...listenForDownloads(cluster, admission),
+    owns(cluster.dataVolumes, children),
+    owns(cluster.pods, children),
     owns(cluster.claims, children, claim),
     owns(cluster.snapshots, children),
     cluster.dataSources.onChange(({ key }) => {

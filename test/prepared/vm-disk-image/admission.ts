@@ -12,6 +12,7 @@ import {
   viewPod,
 } from '../../../operator/cluster/views.ts'
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
+import { listenForDownloads } from '../../../operator/controllers/vm-disk-image/admission/download-triggers.ts'
 import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
@@ -103,6 +104,7 @@ export class AdmissionBench {
         queueMicrotask(() => this.admission.want(start.uid, has() ? undefined : start))
       },
     })
+    listenForDownloads({ dataVolumes, claims: volumeClaims, pods }, this.admission)
   }
 
   async start(): Promise<void> {
@@ -204,7 +206,6 @@ export class AdmissionBench {
     const labels = { [LABELS.imageUid]: `uid-${name}`, [LABELS.imageName]: name, [LABELS.managedBy]: MANAGER }
     const object = { name: `importer-${name}`, namespace: 'team', labels, finalizers: AWAY, ...metadata }
     this.pods.put(viewPod(this.client.put({ apiVersion: 'v1', kind: 'Pod', metadata: object })))
-    this.admission.downloadsChanged()
   }
 
   /** @param more keys beside limit and holders */
@@ -252,7 +253,6 @@ export class AdmissionBench {
   async report(name: string, status: object): Promise<void> {
     const object = this.dataVolumeOf(name)
     this.dataVolumes.put(viewDataVolume(this.client.put({ ...object, status } as KubeObject)))
-    this.admission.downloadsChanged()
     await settled()
   }
 
@@ -260,7 +260,6 @@ export class AdmissionBench {
   async catchUp(): Promise<void> {
     const unseen = this.client.all('DataVolume').filter(({ metadata }) => !this.dataVolumes.get(keyOf(metadata)))
     for (const one of unseen) this.dataVolumes.put(viewDataVolume(one))
-    if (unseen.length > 0) this.admission.downloadsChanged()
     await settled()
   }
 
@@ -273,7 +272,6 @@ export class AdmissionBench {
     // The last object arrives first: each kind has its own watch.
     this.pods.put(viewPod(pod))
     for (const claim of [target, prime]) this.volumeClaims.put(viewClaim(claim))
-    this.admission.downloadsChanged()
     return pod.metadata.name
   }
 
@@ -301,7 +299,6 @@ export class AdmissionBench {
     const prime = claims.find(({ metadata }) => metadata.name === `prime-${target?.metadata.uid}`)
     if (prime === undefined) throw new Error(`no prime claim of ${name}`)
     this.pods.put(viewPod(this.#child('Pod', pod, prime)))
-    this.admission.downloadsChanged()
     return pod
   }
 
@@ -309,7 +306,6 @@ export class AdmissionBench {
   changeClaims(change: Partial<ObjectMeta>): void {
     for (const claim of this.client.all('PersistentVolumeClaim'))
       this.volumeClaims.put(viewClaim(this.client.put({ ...claim, metadata: { ...claim.metadata, ...change } })))
-    this.admission.downloadsChanged()
   }
 
   /** Deletes the DataVolume of an image and its claims before this process has seen any of them, or its importer. */
@@ -327,14 +323,12 @@ export class AdmissionBench {
       this.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
       this.volumeClaims.remove(viewClaim(claim))
     }
-    this.admission.downloadsChanged()
   }
 
   dropPod(name: string): void {
     const pod = this.client.peek('Pod', `team/${name}`)
     this.client.drop('Pod', `team/${name}`)
     if (pod !== undefined) this.pods.remove(viewPod(pod))
-    this.admission.downloadsChanged()
   }
 
   succeed(name: string): Promise<void> {
@@ -347,7 +341,6 @@ export class AdmissionBench {
     const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers }
     const left = this.client.put({ ...object, metadata })
     this.dataVolumes.put(viewDataVolume(left))
-    this.admission.downloadsChanged()
     await settled()
     return left
   }
@@ -357,7 +350,6 @@ export class AdmissionBench {
     const object = this.dataVolumeOf(name)
     this.client.drop('DataVolume', `team/${object.metadata.name}`)
     this.dataVolumes.remove(viewDataVolume(object))
-    this.admission.downloadsChanged()
     await settled()
   }
 }

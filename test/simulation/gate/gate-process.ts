@@ -14,6 +14,7 @@ import {
 import { Admission } from '../../../operator/controllers/vm-disk-image/admission/admission.ts'
 import { compareTickets } from '../../../operator/controllers/vm-disk-image/admission/admission-queue.ts'
 import { slotKeyOf } from '../../../operator/controllers/vm-disk-image/admission/decide/slots.ts'
+import { listenForDownloads } from '../../../operator/controllers/vm-disk-image/admission/download-triggers.ts'
 import { IMPORTING_INDEX, importingIndex } from '../../../operator/controllers/vm-disk-image/admission/downloads.ts'
 import { LEDGER_NAME, SlotLedger } from '../../../operator/controllers/vm-disk-image/admission/slot-ledger.ts'
 import type { Start } from '../../../operator/controllers/vm-disk-image/decide/image-plan.ts'
@@ -86,8 +87,8 @@ export class GateProcess {
       const uid = after && controllerOf(after)?.uid
       if (after !== undefined && uid !== undefined) this.#begun.add(slotKeyOf({ uid, ...slotOf(after) }))
     })
-    for (const store of [this.dataVolumes, this.#pods, this.#claims])
-      store.onChange(({ before, after }) => this.#admission?.downloadsChanged(after ?? before))
+    const caches = { dataVolumes: this.dataVolumes, claims: this.#claims, pods: this.#pods }
+    listenForDownloads(caches, { downloadsChanged: (changed) => this.#admission?.downloadsChanged(changed) })
     this.#configMaps.onChange(({ key }) => {
       if (key === LEDGER) this.#admission?.checkLedger(this.#configMaps.get(LEDGER))
     })

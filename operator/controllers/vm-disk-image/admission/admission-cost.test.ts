@@ -16,9 +16,10 @@ async function finish(names: readonly string[]): Promise<void> {
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, at) => `${prefix}${at}`)
 
 function looksOfOneChange(): number {
-  bench.admission.downloadsChanged()
+  const running = bench.dataVolumeOf('running')
+  bench.admission.downloadsChanged(running)
   const looks = vi.spyOn(bench.dataVolumes, 'get')
-  bench.admission.downloadsChanged()
+  bench.admission.downloadsChanged(running)
   const { length } = looks.mock.calls
   looks.mockRestore()
   return length

@@ -139,12 +139,12 @@ export class Admission {
   }
 
   /**
-   * The caller must call this at every change of a DataVolume, a claim or a pod: what is gone cannot be inspected later.
-   * @param changed what it is now, or was when it went. Default: any of them may have changed
+   * The caller must call this at every change of a DataVolume, a claim or a pod that a slot may depend on: what is gone cannot be inspected later.
+   * @param changed what it is now, or was when it went
    */
-  downloadsChanged(changed?: KubeObject): void {
+  downloadsChanged(changed: KubeObject): void {
     const { state } = this
-    if (state !== undefined) this.#slots.noteDownloads([...state.holders, ...this.#strays.standIns(state)], changed)
+    if (state !== undefined) this.#slots.noteChange(changed, [...state.holders, ...this.#strays.standIns(state)])
     this.wake()
   }
 

@@ -6,7 +6,7 @@ import { settled } from '../../../../test/prepared/kube/fake-clock.ts'
 import { SECOND } from '../../../../test/prepared/runtime/times.ts'
 import { ATTEMPT_MS, aHolder, bench, renewBench, STALL_MS } from '../../../../test/prepared/vm-disk-image/admission.ts'
 import { POD_PHASE, viewClaim, viewDataVolume, viewPod } from '../../../cluster/views.ts'
-import type { KubeObject, ObjectMeta } from '../../../kube/kube-object.ts'
+import { type KubeObject, keyOf, type ObjectMeta } from '../../../kube/kube-object.ts'
 
 afterEach(renewBench)
 
@@ -35,6 +35,21 @@ describe('a slot', () => {
     await bench.clock.advance(10 * 60 * SECOND)
     expect(bench.holding).toEqual(['a'])
     expect(bench.created).toEqual(['a'])
+    bench.dropPod(pod)
+    await bench.clock.advance(2 * SECOND)
+    expect(bench.holding).toEqual(['b'])
+  })
+
+  it('is kept by its importer though the claims are gone before the DataVolume is, that which it fills first', async () => {
+    await bench.begin(1, 'a', 'b')
+    const pod = bench.import('a')
+    for (const claim of bench.client.all('PersistentVolumeClaim').toReversed()) {
+      bench.client.drop('PersistentVolumeClaim', keyOf(claim.metadata))
+      bench.volumeClaims.remove(viewClaim(claim))
+    }
+    await bench.drop('a')
+    await bench.clock.advance(10 * 60 * SECOND)
+    expect(bench.holding).toEqual(['a'])
     bench.dropPod(pod)
     await bench.clock.advance(2 * SECOND)
     expect(bench.holding).toEqual(['b'])
@@ -282,7 +297,6 @@ describe('a slot', () => {
       expect([bench.holding, bench.created]).toEqual([['a'], []])
       const metadata = { ...left.metadata, resourceVersion: String(1_000 + passed) }
       bench.dataVolumes.put({ ...left, metadata, progress: progressAt(10 + passed / step) })
-      bench.admission.downloadsChanged()
       await bench.clock.advance(step)
     }
     await bench.clock.advance(SECOND)

@@ -1,7 +1,6 @@
 import { backoffMs } from '../../../base/backoff.ts'
 import { sleep } from '../../../base/clock.ts'
 import { isSame } from '../../../base/equality.ts'
-import { memoized } from '../../../base/memoized.ts'
 import { isWaitingForDependents } from '../../../cluster/dependents.ts'
 import { attemptOf } from '../../../cluster/import-facts.ts'
 import { isChildOf, ownerIn } from '../../../cluster/ownership.ts'
@@ -33,7 +32,7 @@ import {
   type Slot,
   step,
 } from './decide/slot.ts'
-import { type SlotId, slotKeyOf, volumeKeyOf } from './decide/slots.ts'
+import { holdersBySlot, type SlotId, slotKeyOf, volumeKeyOf } from './decide/slots.ts'
 import {
   createDataVolume,
   type KnownDownloads,
@@ -47,10 +46,6 @@ import {
 import { RefusalBook } from './refusal-book.ts'
 import { isAnyAlive, type RemainCaches, unendedOf, unfilledOf, withFound, withImporters } from './remains.ts'
 import { SeenDownloads } from './seen-downloads.ts'
-
-const holdersBySlot = memoized((holders: readonly Holder[]): ReadonlyMap<string, Holder> => {
-  return new Map(holders.map((holder) => [slotKeyOf(holder), holder]))
-})
 
 /** Somebody may have written thousands of holders, and other requests must not wait behind the reads for all of them. */
 const LOOKS_AT_ONCE = 16
@@ -67,8 +62,6 @@ export class HeldSlots {
   readonly #options: HeldSlotsOptions
   /** By {@link slotKeyOf}. */
   readonly #slots = new Map<string, Slot>()
-  /** Whose slots were kept when others were last forgotten. */
-  #followed: ReadonlyMap<string, Holder> = new Map()
   readonly downloads: SeenDownloads
   /** Why the DataVolumes of images were not created. It outlives the slot. */
   readonly refusals: RefusalBook
@@ -133,17 +126,26 @@ export class HeldSlots {
 
   /**
    * Records which downloads have these slots, their claims and importer pods, while the objects that identify these exist.
-   * The caller must call this for each new slot, and at every change of a DataVolume, claim or pod.
-   * @param changed only if a slot is held for this, or for what owns it. Default: in any case
+   * The caller must call this for each new slot, and {@link noteChange} from then on.
    */
-  noteDownloads(holders: readonly Holder[], changed?: KubeObject): void {
+  noteDownloads(holders: readonly Holder[]): void {
     this.downloads.prune()
     for (const holder of holders) {
-      if (changed !== undefined && !this.#leadsTo(changed, holder)) continue
       const dataVolume = this.#dataVolumeOf(holder)
       if (dataVolume !== undefined) this.downloads.noteHeld(dataVolume)
       this.#find(holder, dataVolume)
     }
+  }
+
+  /** The same, of those that a changed object leads to: it is their DataVolume or claim, or belongs to what is known of their download. */
+  noteChange({ metadata }: KubeObject, holders: readonly Holder[]): void {
+    const [key, owner] = [keyOf(metadata), ownerIn(metadata)?.uid ?? '']
+    const isConcerned = (holder: Holder) => {
+      if (metadata.namespace !== holder.namespace) return false
+      const { claims, pods } = this.#of(holder).remains
+      return claims.has(owner) || pods.has(owner) || volumeKeyOf(holder) === key
+    }
+    this.noteDownloads(holders.filter(isConcerned))
   }
 
   /** Returns the first time after `moment` at which something about a slot becomes possible, by the monotonic clock; `Infinity`: none. */
@@ -186,13 +188,8 @@ export class HeldSlots {
   check(strays: readonly Holder[], signal: AbortSignal): void {
     const held = holdersBySlot(this.#holders)
     const followed = strays.length === 0 ? held : new Map([...held, ...holdersBySlot(strays)])
-    if (followed !== this.#followed || this.#slots.size > followed.size) this.#prune(followed)
-    for (const holder of followed.values()) if (!this.#isJustRunning(holder)) this.#check(holder, signal)
-  }
-
-  #prune(followed: ReadonlyMap<string, Holder>): void {
-    this.#followed = followed
     for (const [key, { isReading }] of this.#slots) if (!followed.has(key) && !isReading) this.#slots.delete(key)
+    for (const holder of followed.values()) if (!this.#isJustRunning(holder)) this.#check(holder, signal)
   }
 
   #check(holder: Holder, signal: AbortSignal): void {
@@ -211,14 +208,6 @@ export class HeldSlots {
         for (const claim of unfilled) void this.#end(PERSISTENT_VOLUME_CLAIM, claim, signal)
       if (effect.kind === 'read') void this.#readLive(holder, signal)
     }
-  }
-
-  /** Reports whether an object is the DataVolume or the claim of a slot, or belongs to what is known of its download. */
-  #leadsTo({ metadata }: KubeObject, holder: Holder): boolean {
-    if (metadata.namespace !== holder.namespace) return false
-    const { claims, pods } = this.#of(holder).remains
-    const owner = ownerIn(metadata)?.uid ?? ''
-    return claims.has(owner) || pods.has(owner) || keyOf(metadata) === volumeKeyOf(holder)
   }
 
   get #holders(): readonly Holder[] {

@@ -16,8 +16,8 @@ export class SeenDownloads {
   readonly #options: Pick<AdmissionOptions, 'dataVolumes' | 'clock' | 'patience'>
   /** By uid of the DataVolume. */
   readonly #entries = new Map<string, Entry>()
-  /** Uids of those about which time alone changes something: few of thousands. */
-  readonly #timed = new Set<string>()
+  /** Those of them about which time alone changes something: few of thousands. */
+  readonly #timed = new Map<string, Download>()
   #revision = 0
   #pruneFrom = LEAST
 
@@ -67,10 +67,7 @@ export class SeenDownloads {
   /** Returns the times, past or future, at which live reads are due and the time of orphans is over. */
   times(): number[] {
     const patience = this.#options.patience()
-    return [...this.#timed].flatMap((uid) => {
-      const download = this.#entries.get(uid)?.download
-      return download === undefined ? [] : timesOf(download, patience)
-    })
+    return [...this.#timed.values()].flatMap((download) => timesOf(download, patience))
   }
 
   #of({ metadata }: DataVolumeView): Download | undefined {
@@ -80,7 +77,7 @@ export class SeenDownloads {
   #put({ metadata }: DataVolumeView, download: Download): Download {
     const { uid = '' } = metadata
     this.#entries.set(uid, { key: keyOf(metadata), download })
-    if (isTimed(download)) this.#timed.add(uid)
+    if (isTimed(download)) this.#timed.set(uid, download)
     else this.#timed.delete(uid)
     return download
   }

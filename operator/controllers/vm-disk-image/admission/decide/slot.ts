@@ -309,17 +309,17 @@ export function isIdle({ state, wanted, requests }: Slot, now: number): boolean 
 }
 
 /**
- * Returns the first time after `moment` at which something about it becomes possible; `Infinity`: none. Each step of the admission asks this of each slot, so
- * it makes no lists.
+ * Returns the first time after `moment` at which something about it becomes possible; `Infinity`: none. Each step of the admission asks this of each slot: no
+ * lists are made.
  * @param attemptMs how long an attempt may take
  */
 export function nextTimeOf(slot: Slot, attemptMs: number, moment: number): number {
   const { requests, tries, readAt, endAt, orphanedSince } = slot
-  const later = (time: number, next: number) => (time > moment && time < next ? time : next)
-  let next = later(requests.arriveUntil, later(tries.retryAt, later(readAt, Number.POSITIVE_INFINITY)))
-  if (endAt.size > 0) for (const time of endAt.values()) next = later(time, next)
+  const earlier = (time: number, next: number) => (time > moment && time < next ? time : next)
+  let next = earlier(requests.arriveUntil, earlier(tries.retryAt, earlier(readAt, Number.POSITIVE_INFINITY)))
+  if (endAt.size > 0) for (const time of endAt.values()) next = earlier(time, next)
   if (orphanedSince === undefined) return next
-  return later(orphanedSince + TOLD_AFTER_MS, later(orphanedSince + attemptMs, next))
+  return earlier(orphanedSince + TOLD_AFTER_MS, earlier(orphanedSince + attemptMs, next))
 }
 
 const FORGOTTEN = { wanted: undefined, requests: NO_REQUESTS, tries: NO_TRIES } as const

@@ -85,3 +85,8 @@ export function ownerOf({ namespace, name, uid }: Holder): Owner {
 export type SlotId = Pick<Holder, 'uid' | 'revision' | 'attempt'>
 
 export const slotKeyOf = memoized(({ uid, revision, attempt }: SlotId) => `${uid}/${revision}/${attempt}`)
+
+/** Returns the holders by {@link slotKeyOf}. */
+export const holdersBySlot = memoized((holders: readonly Holder[]): ReadonlyMap<string, Holder> => {
+  return new Map(holders.map((holder) => [slotKeyOf(holder), holder]))
+})
