@@ -67,10 +67,11 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       // New images wait behind those in progress: a thousand new images must not delay a teardown.
       queue.add(key, after?.status.ticket === undefined ? 'normal' : 'urgent')
     }),
-    ...listenForDownloads(cluster, admission),
     owns(cluster.dataVolumes, children),
     owns(cluster.pods, children),
     owns(cluster.claims, children, claim),
+    // After these: an image is due before the step of the admission that its download causes.
+    ...listenForDownloads(cluster, admission),
     owns(cluster.snapshots, children),
     cluster.dataSources.onChange(({ key }) => {
       if (images.get(key) !== undefined) queue.add(key, 'urgent')
