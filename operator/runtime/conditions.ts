@@ -74,9 +74,11 @@ export function conditionsOf<Rules extends KindConditions>(
   before: readonly StatusCondition[] | undefined,
   { generation, now }: { readonly generation: number | undefined; readonly now: number },
 ): StatusCondition<keyof Rules & string>[] {
-  const wanted = Object.entries<Saying | undefined>(said).flatMap(([type, one]) =>
-    one === undefined ? [] : [{ type, ...one }],
-  )
+  const wanted: NewCondition[] = []
+  for (const type in said) {
+    const one: Saying | undefined = said[type]
+    if (one !== undefined) wanted.push({ type, ...one })
+  }
   const isOver = (type: string) => rules[type]?.presence === 'passing' && said[type] === undefined
   const known = (before ?? []).filter(({ type }) => !isOver(type))
   return mergeConditions(known, wanted, generation, now) as StatusCondition<keyof Rules & string>[]

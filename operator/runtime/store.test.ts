@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Store, type Stored } from './store.ts'
+import { Store, type Stored, whenContentChanged } from './store.ts'
 
 interface Item extends Stored {
   readonly color?: string
@@ -175,6 +175,16 @@ describe('the store', () => {
     expect(found('red')).toEqual([])
   })
 
+  it('says whether an index has anything', () => {
+    const hasColors = () => !store.isEmpty('color')
+    store.put(item('a', '1'))
+    expect(hasColors()).toBe(false)
+    store.put(item('a', '2', { color: 'red' }))
+    expect(hasColors()).toBe(true)
+    store.put(item('a', '3'))
+    expect(hasColors()).toBe(false)
+  })
+
   it('indexes what was there before the index', () => {
     store.put(item('a', '1', { color: 'red' }))
     store.index('first', ({ color }) => [color?.[0] ?? ''])
@@ -204,5 +214,32 @@ describe('the store', () => {
     expect(heard).toEqual(['n/a', 'n/b'])
     expect(broken.find('color', 'red')).toHaveLength(2)
     expect(bugs).toHaveLength(4)
+  })
+})
+
+describe('a listener to what changes of the content', () => {
+  const labels = { a: '1' }
+  const object = (resourceVersion: string, more: object = {}, metadata: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'a', namespace: 'n', uid: 'u', resourceVersion, labels, ...metadata },
+    ...more,
+  })
+  it.each<[string, ReturnType<typeof object> | undefined, ReturnType<typeof object> | undefined, boolean]>([
+    ['a new version', object('1'), object('2'), false],
+    ['members without a value', object('1', { phase: undefined }), object('2', {}, { generation: undefined }), false],
+    ['a copy of the content', object('1', { spec: { a: [1] } }), object('2', { spec: { a: [1] } }), false],
+    ['another content', object('1', { spec: { a: [1] } }), object('2', { spec: { a: [2] } }), true],
+    ['a member more', object('1'), object('2', { phase: 'Running' }), true],
+    ['a member less', object('1', { phase: 'Running' }), object('2'), true],
+    ['another label', object('1'), object('2', {}, { labels: { a: '2' } }), true],
+    ['the start of its deletion', object('1'), object('2', {}, { deletionTimestamp: 'now' }), true],
+    ['a finalizer less', object('1', {}, { finalizers: ['f'] }), object('2'), true],
+    ['a new object', undefined, object('1'), true],
+    ['an object that is gone', object('1'), undefined, true],
+  ])('%s: %#', (_what, before, after, isTold) => {
+    let told = 0
+    whenContentChanged(() => (told += 1))({ key: 'n/a', before, after })
+    expect(told).toBe(isTold ? 1 : 0)
   })
 })

@@ -71,13 +71,20 @@ export class Store<T extends Stored> {
 
   /** Returns all items that the index `name` has under `value`. */
   find(name: string, value: string): T[] {
+    const keys = this.#entriesOf(name).get(value)
     const found: T[] = []
-    const keys = this.#entriesOf(name).get(value) ?? []
-    for (const key of typeof keys === 'string' ? [keys] : keys) {
+    const take = (key: string) => {
       const item = this.#items.get(key)
       if (item !== undefined) found.push(item)
     }
+    if (typeof keys === 'string') take(keys)
+    else keys?.forEach(take)
     return found
+  }
+
+  /** Reports whether the index `name` has no item under any value. */
+  isEmpty(name: string): boolean {
+    return this.#entriesOf(name).size === 0
   }
 
   count(name: string, value: string): number {
@@ -161,13 +168,20 @@ export class Store<T extends Stored> {
     this.#revision += 1
     if (after === undefined) this.#items.delete(key)
     else this.#items.set(key, after)
-    for (const { keysOf, entries } of this.#indexes.values()) {
-      const valuesOf = (item: T | undefined) => (item === undefined ? [] : (this.#guarded(keysOf, item) ?? []))
-      for (const value of valuesOf(before)) removeFrom(entries, value, key)
-      for (const value of valuesOf(after)) addTo(entries, value, key)
-    }
+    this.#reindex(key, before, after)
     const change = { key, before, after }
     for (const listener of this.#listeners) this.#guarded(listener, change)
+  }
+
+  #reindex(key: string, before: T | undefined, after: T | undefined): void {
+    for (const { keysOf, entries } of this.#indexes.values()) {
+      const was = before === undefined ? NOWHERE : (this.#guarded(keysOf, before) ?? NOWHERE)
+      const is = after === undefined ? NOWHERE : (this.#guarded(keysOf, after) ?? NOWHERE)
+      // Most changes move nothing in an index.
+      if (areEqual(was, is)) continue
+      for (const value of was) removeFrom(entries, value, key)
+      for (const value of is) addTo(entries, value, key)
+    }
   }
 
   #guarded<A, R>(work: (given: A) => R, given: A): R | undefined {
@@ -178,6 +192,15 @@ export class Store<T extends Stored> {
       return undefined
     }
   }
+}
+
+/** The values of what is not there, in any index. */
+const NOWHERE: readonly string[] = []
+
+function areEqual(was: readonly string[], is: readonly string[]): boolean {
+  if (was.length !== is.length) return false
+  for (let at = 0; at < was.length; at += 1) if (was[at] !== is[at]) return false
+  return true
 }
 
 function versionOf(item: Stored): string {
@@ -207,11 +230,17 @@ function removeFrom(entries: Entries, value: string, key: string): void {
 export function whenContentChanged<T extends KubeObject>(listener: (change: Change<T>) => void) {
   return (change: Change<T>): void => {
     const { before, after } = change
-    const isUnchanged = before !== undefined && after !== undefined && isSame(unversioned(before), unversioned(after))
-    if (!isUnchanged) listener(change)
+    if (before === undefined || after === undefined || !hasSameContent(before, after)) listener(change)
   }
 }
 
-function unversioned({ metadata, ...content }: KubeObject): object {
-  return { ...content, metadata: { ...metadata, resourceVersion: undefined } }
+/** Without copies: every change of every object passes here, often more than once. */
+function hasSameContent(before: KubeObject, after: KubeObject): boolean {
+  return areSameBut('metadata', before, after) && areSameBut('resourceVersion', before.metadata, after.metadata)
+}
+
+function areSameBut<T extends object>(but: keyof T, before: T, after: T): boolean {
+  for (const key in before) if (key !== but && !isSame(before[key], after[key])) return false
+  for (const key in after) if (key !== but && before[key] === undefined && after[key] !== undefined) return false
+  return true
 }

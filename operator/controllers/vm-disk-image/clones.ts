@@ -53,6 +53,8 @@ export class Clones implements ReferenceSource {
 
   cached(image: ObjectKey): References {
     const { dataVolumes } = this.#caches.cluster
+    // Mostly nothing in the cluster is being cloned.
+    if (dataVolumes.isEmpty(BY_CLONE_SOURCE)) return referencesOf([])
     const clones = [...this.#sourcesOfAll(image)].flatMap((source) => dataVolumes.find(BY_CLONE_SOURCE, source))
     return referencesOf(clones.filter((clone) => !isOfMachine(clone)).map(referenceOf))
   }

@@ -102,6 +102,25 @@ describe('a change of a child', () => {
   })
 })
 
+describe('a prime claim', () => {
+  it('is a reason to look at the image of its target when an import depends on what changed, and no other time', () => {
+    caches.images.put(anImage({}, { status: { revision: '0' } }))
+    const target = { ...OWNER, name: 'img-0', uid: 'uid of img-0' }
+    const meta = { name: 'prime-1', namespace: 'team', uid: 'prime', ownerReferences: [target] }
+    const put = (resourceVersion: string, phase: string, annotations?: Readonly<Record<string, string>>) =>
+      caches.cluster.claims.put(aClaim({ ...meta, resourceVersion, ...(annotations && { annotations }) }, { phase }))
+    enqueued.length = 0
+    put('900', 'Pending')
+    expect(enqueued.splice(0)).toEqual(['team/img'])
+    put('901', 'Bound')
+    expect(enqueued).toEqual([])
+    put('902', 'Bound', { [POD_PHASE]: 'Succeeded' })
+    expect(new Set(enqueued.splice(0))).toEqual(new Set(['team/img']))
+    caches.cluster.claims.remove(aClaim({ ...meta, resourceVersion: '903' }))
+    expect(enqueued).toEqual(['team/img'])
+  })
+})
+
 describe('the admission is told of a change', () => {
   const metadata = { name: 'data', namespace: 'team', uid: 'data' }
   it.each<[string, object, object, boolean]>([

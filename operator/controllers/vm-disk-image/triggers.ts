@@ -1,7 +1,9 @@
 import { LABELS } from '@open-terrain/constructs'
 import { BY_CHILD, BY_NAMESPACE } from '../../cluster/caches.ts'
+import { concernsImport } from '../../cluster/importers.ts'
 import { controllerOfKind } from '../../cluster/ownership.ts'
 import { triggersOf } from '../../cluster/triggers.ts'
+import type { ClaimView } from '../../cluster/views.ts'
 import type { ImageView } from '../../images/image-view.ts'
 import { isTerminating, type KubeObject, keyOf } from '../../kube/kube-object.ts'
 import { DATA_SOURCE, PERSISTENT_VOLUME_CLAIM } from '../../kube/resource-types.ts'
@@ -52,8 +54,10 @@ export function listenForImageTriggers(caches: ImageCaches, { queue, admission, 
       images.find(BY_UID, uid).filter(({ metadata }) => metadata.namespace === namespace),
     byChild: BY_CHILD,
   }
-  /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. */
-  const claim = ({ before, after }: Change<KubeObject>) => {
+  /** A prime claim has no label, and sometimes appears after its pod: the name of its target leads to the image. Nothing else of it matters. */
+  const claim = (change: Change<ClaimView>) => {
+    if (!concernsImport(change)) return
+    const { before, after } = change
     for (const object of [before, after]) {
       const target = object && controllerOfKind(object, PERSISTENT_VOLUME_CLAIM)
       if (object !== undefined && target !== undefined) all(images.find(BY_CHILD, siblingKey(object, target.name)))

@@ -54,6 +54,14 @@ const RETRY_MAX_MS = 60_000
 /** How long a slot may wait for its DataVolume before this is reported. */
 const PROMPT_MS = 3_000
 
+/** What the cache last had under the name of the DataVolume of a slot. */
+interface Match {
+  readonly found: DataVolumeView
+  /** Undefined if it is not the download of this slot. */
+  readonly dataVolume: DataVolumeView | undefined
+  readonly isJustRunning: boolean
+}
+
 /**
  * Follows the slots of the ledger, and downloads without a slot, to their end. What a slot is, and what follows from a fact, is in
  * {@link step}: this class reads the facts and carries out the effects.
@@ -68,8 +76,8 @@ export class HeldSlots {
   readonly #caches: RemainCaches
   readonly #live: LeftoverReads
   readonly #semaphore = new Semaphore(LOOKS_AT_ONCE)
-  /** What the cache last had for a holder, and whether that is its download. */
-  readonly #matches = new WeakMap<Holder, { readonly found: DataVolumeView; readonly isIts: boolean }>()
+  /** By holder. */
+  readonly #matches = new WeakMap<Holder, Match>()
 
   constructor(options: HeldSlotsOptions) {
     this.#options = options
@@ -226,7 +234,7 @@ export class HeldSlots {
 
   /** Most slots are, and then neither the sight of it nor a check changes anything. */
   #isJustRunning(holder: Holder): boolean {
-    return isAtRest(this.#of(holder)) && isJustRunning(this.#dataVolumeOf(holder))
+    return isAtRest(this.#of(holder)) && this.#matchOf(holder)?.isJustRunning === true
   }
 
   #see(holder: Holder): Seen {
@@ -264,14 +272,19 @@ export class HeldSlots {
   }
 
   #dataVolumeOf(holder: Holder): DataVolumeView | undefined {
+    return this.#matchOf(holder)?.dataVolume
+  }
+
+  /** Every step asks for this several times for each slot, and seldom has anything changed. */
+  #matchOf(holder: Holder): Match | undefined {
     const found = this.#options.dataVolumes.get(volumeKeyOf(holder))
     if (found === undefined) return undefined
-    let match = this.#matches.get(holder)
-    if (match?.found !== found) {
-      match = { found, isIts: isDownloadOf(found, holder) }
-      this.#matches.set(holder, match)
-    }
-    return match.isIts ? found : undefined
+    const known = this.#matches.get(holder)
+    if (known?.found === found) return known
+    const dataVolume = isDownloadOf(found, holder) ? found : undefined
+    const match = { found, dataVolume, isJustRunning: isJustRunning(dataVolume) }
+    this.#matches.set(holder, match)
+    return match
   }
 
   #find(holder: Holder, dataVolume: KubeObject | undefined): void {

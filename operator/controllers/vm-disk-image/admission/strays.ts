@@ -103,8 +103,9 @@ export class Strays {
 
   #find(ledger: LedgerState): DataVolumeView[] {
     const { dataVolumes, images } = this.#options
+    const holders = holdersByUid(ledger)
     return dataVolumes.find(IMPORTING_INDEX, 'ours').filter((one) => {
-      const holder = holdersByUid(ledger).get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
+      const holder = holders.get(controllerOfKind(one, vmDiskImage)?.uid ?? '')
       const isHeld = holder !== undefined && isDownloadOf(one, holder)
       // Anybody can name an owner that does not exist: such a download does not count.
       return !isHeld && ownerAmong(one, images) !== undefined && !this.#downloads.isOver(one)

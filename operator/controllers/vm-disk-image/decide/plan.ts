@@ -12,6 +12,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
+import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { firstFew, redactUrls } from '../../../base/messages.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
@@ -777,12 +778,14 @@ function modesOf(draft: ImageDraft): Pick<Artifact, 'volumeMode' | 'accessModes'
   return { volumeMode: before?.volumeMode, accessModes: before?.accessModes }
 }
 
+const renderedAlias = memoizedLately(AT_WORK, renderDataSource, JSON.stringify)
+
 /** Returns the DataSource named like the image, if it must be written. */
 function aliasOf(draft: ImageDraft, { kind, name }: Pick<MadeArtifact, 'kind' | 'name'>): KubeObject | undefined {
   const { world, target } = draft
   if (!world.surroundings.hasDataSources || isAliasTaken(world) || world.namespaceTerminating) return undefined
   const { revision } = target
-  const wanted = renderDataSource({ image: identityOf(draft), target: { kind, name }, revision }) as KubeObject
+  const wanted = renderedAlias({ image: identityOf(draft), target: { kind, name }, revision }) as KubeObject
   return world.dataSource !== undefined && ownsEqual(wanted, world.dataSource) ? undefined : wanted
 }
 

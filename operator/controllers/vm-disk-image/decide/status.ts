@@ -10,6 +10,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
+import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { redactUrls } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'
 import { hasLostVolume } from '../../../cluster/views.ts'
@@ -88,11 +89,15 @@ export function withImageSummary(status: VMDiskImageStatus, summary: ImageSummar
 /** Endings of what CDI stores as it is, and then calls a disk. It unpacks gzip and xz, but no archives. */
 const PACKED = /\.(zst|zstd|bz2|lz4|lzma|7z|rar|zip|ova|tgz|txz|tar(\.[a-z0-9]+)?)$/i
 
+const packedEndingOf = memoizedLately(AT_WORK, (url: string) => {
+  return PACKED.exec(URL.canParse(url) ? new URL(url).pathname : url)?.[0]
+})
+
 /** A remark on a source whose name says that CDI cannot unpack it: such a download succeeds, and its disk is of no use. */
 function packedSource({ spec }: ImageWorld): SayingOn<'SourceWarning'> | undefined {
   const { url, sourceType } = spec.ok ? spec.spec : {}
   if (url === undefined || sourceType === 'registry') return undefined
-  const [ending] = PACKED.exec(URL.canParse(url) ? new URL(url).pathname : url) ?? []
+  const ending = packedEndingOf(url)
   if (ending === undefined) return undefined
   const message = `spec.url ends in ${ending}, which CDI does not unpack: it writes the packed bytes to the disk, and the download succeeds all the same; name a raw, qcow2, vmdk, vdi, vhd or vhdx image, as it is or packed with gzip or xz`
   return saying(true, { reason: 'PackedSource', message })
@@ -222,6 +227,7 @@ export function factsBetween(before: VMDiskImageStatus, after: VMDiskImageStatus
 }
 
 function newAttempts(before: VMDiskImageStatus, { attempts = [] }: VMDiskImageStatus): readonly Attempt[] {
+  if (attempts === before.attempts || attempts.length === 0) return []
   const known = new Set((before.attempts ?? []).map(({ dataVolumeUID }) => dataVolumeUID))
   return attempts.filter(({ dataVolumeUID }) => !known.has(dataVolumeUID))
 }

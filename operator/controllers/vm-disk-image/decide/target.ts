@@ -11,6 +11,7 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
+import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
@@ -24,9 +25,15 @@ export type ResolvedSpec =
   | (Extract<ParsedSpec, { ok: true }> & { readonly target: Target })
   | Exclude<ParsedSpec, { ok: true }>
 
+const resolvedFor = memoizedLately(AT_WORK, (image: ImageView) =>
+  memoizedLately(1, (policy: Policy): ResolvedSpec => {
+    const parsed = parsedImageSpec(image)
+    return parsed.ok ? { ...parsed, target: resolveTarget(parsed.spec, image, policy) } : parsed
+  }),
+)
+
 export function resolveSpec(image: ImageView, policy: Policy): ResolvedSpec {
-  const parsed = parsedImageSpec(image)
-  return parsed.ok ? { ...parsed, target: resolveTarget(parsed.spec, image, policy) } : parsed
+  return resolvedFor(image)(policy)
 }
 
 /** Defaults are those from when the revision was first queued: a later policy change does not affect it. */

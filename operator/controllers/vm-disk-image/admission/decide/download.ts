@@ -106,8 +106,8 @@ function endOf({ since, movedAt, isSeen }: Orphan, { stallTimeoutMs, attemptTime
  */
 export function isDownloadOf(dataVolume: DataVolumeView, holder: Holder): boolean {
   const { name, labels } = dataVolume.metadata
-  const isOrphanOf = isOrphan(dataVolume) && labels?.[LABELS.imageUid] === holder.uid
-  return name === volumeNameOf(holder) && (isOrphanOf || isChildOf(dataVolume, ownerOf(holder)))
+  if (name !== volumeNameOf(holder)) return false
+  return isChildOf(dataVolume, ownerOf(holder)) || (labels?.[LABELS.imageUid] === holder.uid && isOrphan(dataVolume))
 }
 
 /** Reports whether it is neither finished nor being deleted, and has its owner. */
