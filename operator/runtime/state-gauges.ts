@@ -67,7 +67,7 @@ export class StateGauges {
     const memory = new StateMemory(conditions)
     this.#sources.set(kind, () => {
       const now = clock.now()
-      const longest = new Map<string, { readonly labels: Labels; readonly seconds: number }>()
+      const found = new Map<string, { readonly labels: Labels; count: number; seconds: number }>()
       for (const object of objects()) {
         for (const { phase, reason: named, since } of distinct([
           ...statesOfConditions(object, conditions, now),
@@ -76,12 +76,18 @@ export class StateGauges {
         ])) {
           const labels = { kind, phase, reason: knownOrOther(reasons, named) }
           const key = `${phase} ${labels.reason}`
-          this.#count.inc(labels)
-          longest.set(key, { labels, seconds: Math.max(longest.get(key)?.seconds ?? 0, (now - since) / 1_000) })
+          const group = found.get(key) ?? { labels, count: 0, seconds: 0 }
+          group.count += 1
+          group.seconds = Math.max(group.seconds, (now - since) / 1_000)
+          found.set(key, group)
         }
       }
       memory.turn()
-      for (const { labels, seconds } of longest.values()) this.#longest.set(labels, seconds)
+      // Not once for each object, of which there may be thousands.
+      for (const { labels, count, seconds } of found.values()) {
+        this.#count.set(labels, count)
+        this.#longest.set(labels, seconds)
+      }
     })
     return () => this.#sources.delete(kind)
   }
