@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { heapFlag } from '@open-terrain/constructs/infra'
@@ -18,15 +18,22 @@ const POLL_MS = 50
 const KEPT_LINES = 200
 const MESSAGE = /"msg":"([^"]*)"/
 
+let bundle = join(ROOT, 'dist/operator.mjs')
+
 /** Builds `dist/operator.mjs` from the current sources. */
 export function buildBundle(): void {
   execFileSync(process.execPath, ['operator/build.ts'], { cwd: ROOT, stdio: 'pipe' })
 }
 
+/** From here on, operators run this one: that of an earlier version, for example. */
+export function useBundle(file: string): void {
+  bundle = resolve(file)
+}
+
 export interface BundledOperatorOptions {
   readonly kubeconfig: string
   readonly namespace: string
-  /** What to run. Default: `dist/operator.mjs`. */
+  /** What to run. Default: `dist/operator.mjs`, or what {@link useBundle} has set. */
   readonly entry?: string
   /** Name of its pod: the first part of its identity. */
   readonly name?: string
@@ -52,7 +59,7 @@ export class BundledOperator implements AsyncDisposable {
   private constructor(options: BundledOperatorOptions, port: number) {
     this.name = options.name ?? 'operator'
     this.#port = port
-    this.#child = spawn(process.execPath, [...NODE_FLAGS, options.entry ?? join(ROOT, 'dist/operator.mjs')], {
+    this.#child = spawn(process.execPath, [...NODE_FLAGS, options.entry ?? bundle], {
       env: {
         ...ALLOCATOR,
         PATH: process.env['PATH'],

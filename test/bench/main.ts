@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { commandOptions } from '../../sandbox/command-options.ts'
-import { buildBundle } from './bundled-operator.ts'
+import { buildBundle, useBundle } from './bundled-operator.ts'
 import type { Chapter } from './figure.ts'
 import { measureCommandLine } from './figures/command-line.ts'
 import { measureCost } from './figures/cost.ts'
@@ -94,17 +94,19 @@ const MEASURES: Readonly<Record<string, Measure>> = {
 /** Take longer than 15 minutes, so they run only on request. */
 const LONG: ReadonlySet<string> = new Set(['queue-10k'])
 
-const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--report FILE]
+const USAGE = `usage: npm run bench -- [--images-10k] [--only NAME,...] [--report FILE | --bundle FILE]
   Measures the bundled operator on a control plane of its own, and prints the report.
   --images-10k   10,000 images through the queue as well (about 20 minutes more)
   --only         only these: ${Object.keys(MEASURES).join(', ')}
   --report FILE  writes the report there, for example docs/benchmarks.md; what it has of other measurements stays, where only the processor differs
+  --bundle FILE  measures this operator.mjs, such as that of an earlier version, with the simulators of the sources; run both in turn to compare them
 `
 
 const values = commandOptions(USAGE, {
   'images-10k': { type: 'boolean', default: false },
   only: { type: 'string' },
   report: { type: 'string' },
+  bundle: { type: 'string' },
 })
 
 await main()
@@ -115,7 +117,7 @@ async function main(): Promise<void> {
   const facts = (await machineFacts()).filter(([name]) => name !== 'processor')
   const { report: path } = values
   const earlier = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8') : ''
-  buildBundle()
+  takeBundle()
   const chapters: MeasuredChapter[] = []
   const failures: string[] = []
   const render = () => renderReport({ facts, chapters, failures }, earlier)
@@ -131,6 +133,13 @@ async function main(): Promise<void> {
   }
   if (path === undefined) process.stdout.write(render())
   if (failures.length > 0) process.exitCode = 1
+}
+
+function takeBundle(): void {
+  const { report, bundle } = values
+  if (report !== undefined && bundle !== undefined) throw new Error(`a report is of the sources only\n${USAGE}`)
+  if (bundle === undefined) buildBundle()
+  else useBundle(bundle)
 }
 
 async function measure(name: string): Promise<MeasuredChapter[]> {
