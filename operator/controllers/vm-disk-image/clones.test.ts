@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../../../test/prepared/kube/fake-clock.ts'
 import { ScriptedClient } from '../../../test/prepared/kube/scripted-client.ts'
 import { fakeLog } from '../../../test/prepared/runtime/fake-log.ts'
-import { anImage } from '../../../test/prepared/vm-disk-image/image-objects.ts'
+import { anImage, aSnapshot, childMeta } from '../../../test/prepared/vm-disk-image/image-objects.ts'
 import { clusterCaches } from '../../cluster/caches.ts'
 import { viewDataSource, viewDataVolume } from '../../cluster/views.ts'
 import type { KubeObject } from '../../kube/kube-object.ts'
@@ -82,4 +82,19 @@ describe.each([
     tell(aClone(byAlias('img', 'team'), 'Succeeded'))
     expect(await clones.read({ uncloned: VOLUME, read }, IMAGE, signal)).toBe(false)
   })
+})
+
+it('a clone that reads from a child refers to the image until it is finished', () => {
+  const references = () => clones.cached({ namespace: 'team', name: 'img' }).names
+  const put = (phase: string, resourceVersion: string) => {
+    const clone = aClone({ source: { snapshot: { name: 'img-1', namespace: 'team' } } }, phase)
+    caches.cluster.dataVolumes.put(viewDataVolume({ ...clone, metadata: { ...clone.metadata, resourceVersion } }))
+  }
+  caches.images.put(IMAGE)
+  caches.cluster.snapshots.put(aSnapshot(childMeta('img-1', '1')))
+  expect(references()).toEqual([])
+  put('CloneInProgress', '300')
+  expect(references()).toEqual(['DataVolume/other/clone'])
+  put('Succeeded', '301')
+  expect(references()).toEqual([])
 })
