@@ -44,7 +44,9 @@ describe('a workspace', () => {
     bench.deleteWorkspace()
     await bench.clock.advance(20 * SECOND)
     // A claim is not gone before the last pod that uses it.
-    expect(bench.status().message).toMatch('being deleted: waiting for PersistentVolumeClaim dnsconfig')
+    expect(bench.status().message).toMatch(
+      'being deleted: waiting for PersistentVolumeClaim dnsconfig, PersistentVolumeClaim monitorconfigs',
+    )
     expect(bench.owned()).toContain('NetworkAttachmentDefinition bridge-inet')
     bench.letClaimsGo()
     await bench.clock.advance(MINUTE)

@@ -34,7 +34,8 @@ export function planWorkspaceDeletion(world: WorkspaceWorld, now: number): Works
   const home =
     isLate && next.every(isClaim) ? world.children.get(idOf(NAMESPACE.kind, workspace.metadata.name)) : undefined
   const late = isLate ? lateText(home) : ''
-  const message = `being deleted: waiting for ${firstFew(next.map(idOfObject), SHOWN_MAX)}${late}`
+  // Caches have no order that lasts.
+  const message = `being deleted: waiting for ${firstFew(next.map(idOfObject).toSorted(), SHOWN_MAX)}${late}`
   const phase = status.phase === 'Failed' ? 'Failed' : 'Provisioning'
   const problem = { phase, why: 'Deleting', message } as const
   const plan = {
