@@ -178,7 +178,7 @@ export class Store<T extends Stored> {
       const was = before === undefined ? NOWHERE : (this.#guarded(keysOf, before) ?? NOWHERE)
       const is = after === undefined ? NOWHERE : (this.#guarded(keysOf, after) ?? NOWHERE)
       // Most changes move nothing in an index.
-      if (areEqual(was, is)) continue
+      if (isSame(was, is)) continue
       for (const value of was) removeFrom(entries, value, key)
       for (const value of is) addTo(entries, value, key)
     }
@@ -196,12 +196,6 @@ export class Store<T extends Stored> {
 
 /** The values of what is not there, in any index. */
 const NOWHERE: readonly string[] = []
-
-function areEqual(was: readonly string[], is: readonly string[]): boolean {
-  if (was.length !== is.length) return false
-  for (let at = 0; at < was.length; at += 1) if (was[at] !== is[at]) return false
-  return true
-}
 
 function versionOf(item: Stored): string {
   return item.metadata.resourceVersion ?? '0'
