@@ -20,7 +20,6 @@ import { configMapNamesIn, secretNamesIn } from './decide/missing-secrets.ts'
 import { isRecreate } from './decide/outdated.ts'
 import { isPlayRecorded } from './decide/plays.ts'
 import { NO_ROLLOUT, rebuildsDue } from './decide/rebuilds.ts'
-import { asItStands } from './decide/render.ts'
 import { isFrozenCopy, isOfAnotherSource } from './decide/secret-sources.ts'
 import { claimsOfVolumes, sizesOfClaims } from './decide/volume-claims.ts'
 import type { LostKeys } from './lost-keys.ts'
@@ -66,8 +65,7 @@ export function observeWorkspace(
     ? blueprintOf(workspace, spec.spec, { ...more, rollout, runsPrivileged, clusterRanges }, kept)
     : undefined
   const isKept = caches.workspaces.get(name)?.spec === workspace.spec
-  const rendered = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, isKept)
-  const components = rendered.map((one) => asItStands(one, kept))
+  const components = blueprint === undefined ? [] : caches.renderings.componentsOf(blueprint, kept, isKept)
   const children = aside.look(keyOf(workspace.metadata), kept, components)
   return {
     workspace,

@@ -35,7 +35,7 @@ import { configMapNamesIn, secretNamesIn } from '../../../operator/controllers/w
 import { planWorkspace } from '../../../operator/controllers/workspace/decide/plan.ts'
 import { isSwitchedOff } from '../../../operator/controllers/workspace/decide/power.ts'
 import { rebuildsDue } from '../../../operator/controllers/workspace/decide/rebuilds.ts'
-import { asItStands, renderComponents } from '../../../operator/controllers/workspace/decide/render.ts'
+import { asItStands, renderComponents, renderEarlier } from '../../../operator/controllers/workspace/decide/render.ts'
 import { workspaceThrottleOf } from '../../../operator/controllers/workspace/decide/status.ts'
 import { claimsOfVolumes, sizesOfClaims } from '../../../operator/controllers/workspace/decide/volume-claims.ts'
 import {
@@ -117,6 +117,13 @@ export function podOf({ metadata, spec }: DeploymentObject): KubeObject {
   } as KubeObject
 }
 
+function rendered(blueprint: Blueprint) {
+  return {
+    components: renderComponents(blueprint),
+    earlierOf: (component: Component) => renderEarlier(blueprint, component),
+  }
+}
+
 /** A cluster, as caches see it, that carries out each plan at once. */
 export class PlannedWorld {
   readonly children = new Map<string, KubeObject>()
@@ -145,7 +152,7 @@ export class PlannedWorld {
   readonly missingConfigMaps = new Set<string>()
   status: WorkspaceView['status'] = {}
   #spec: WorkspaceSpec
-  #rendered: readonly Component[] | undefined
+  #rendered: ReturnType<typeof rendered> | undefined
   #renderedOf: string | undefined
   #uids = 0
 
@@ -201,7 +208,8 @@ export class PlannedWorld {
     ])
     if (this.#renderedOf !== renderedOf) this.#rendered = undefined
     this.#renderedOf = renderedOf
-    this.#rendered ??= renderComponents({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
+    this.#rendered ??= rendered({ ...blueprint, networksOfBefore: networksOfBefore(blueprint, this.children) })
+    const { components, earlierOf } = this.#rendered
     const none = { image: undefined, isShared: false, claims: [] }
     return {
       ...UNDISTURBED,
@@ -219,7 +227,7 @@ export class PlannedWorld {
           : { ok: false, problems: [{ path: 'spec', message: 'cannot be used' }] },
       policy,
       expiry: this.expiry,
-      components: this.unusable === undefined ? this.#rendered.map((one) => asItStands(one, this.children)) : [],
+      components: this.unusable === undefined ? components.map((one) => asItStands(one, children, earlierOf)) : [],
       children: this.children,
       namesTaken: this.namesTaken,
       namesakes: this.namesakes,

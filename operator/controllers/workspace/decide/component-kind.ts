@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import type { ChildType, ObjectPlan } from '../../../runtime/plan.ts'
 import type { WorkspaceWorld } from '../world.ts'
-import type { Blueprint, Component, ComponentRemark, ComponentSummary } from './component.ts'
+import type { Blueprint, Component, ComponentRemark, ComponentSummary, EarlierRendering } from './component.ts'
 
 /** What a machine says of its disk, by its condition UpToDate. */
 export interface MachineAge {
@@ -40,6 +40,11 @@ export interface ComponentKind {
   readonly uses?: readonly string[]
   /** Returns the components of this kind that a spec asks for. */
   readonly children: (blueprint: Blueprint) => readonly Component[]
+  /**
+   * Returns other renderings of a component from the same spec and policy, such as those of earlier versions of the operator, the newest first
+   * (docs/adr/0015). One that has other objects than the component differs from it in an object that both have. Default: none.
+   */
+  readonly earlier?: (blueprint: Blueprint, component: Pick<Component, 'name'>) => readonly EarlierRendering[]
   /** Judges a component whose objects all exist, or that has no objects of its own. */
   readonly summary: (world: WorkspaceWorld, component: Component, now: number) => Judgement
   /** Returns what its pods need in any case, also if its objects must not be changed. */

@@ -68,8 +68,6 @@ export interface Component {
   readonly needs: readonly string[]
   /** Set if its objects must not be created, changed or removed in any case. Holds its summary while none of them exists, and once any does. */
   readonly held?: { readonly absent: ComponentSummary; readonly present: ComponentSummary }
-  /** Other renderings of the same spec and policy, such as those of earlier versions of the operator, the newest first (docs/adr/0015). */
-  readonly earlier?: readonly EarlierRendering[]
   /** What of its part of the spec is not applied as written, or may not work. Default: nothing. */
   readonly warnings?: readonly ComponentWarning[]
   /** What people should know about it once it is Ready. */

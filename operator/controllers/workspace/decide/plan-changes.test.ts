@@ -14,7 +14,7 @@ import { type DeploymentView, viewContainerPod } from '../child-views.ts'
 import { idOfObject } from './component.ts'
 import { planWorkspace } from './plan.ts'
 import { hangingPods, podTrouble } from './pod-trouble.ts'
-import { renderComponents } from './render.ts'
+import { renderComponents, renderEarlier } from './render.ts'
 
 /** Plans again with another policy or another spec. */
 function changed(planned: PlannedWorld, policy: Partial<Policy>, spec: WorkspaceSpecInput = DEPLOYED) {
@@ -178,7 +178,8 @@ describe('what an earlier version of the operator made', () => {
   const old = (): PlannedWorld => {
     const planned = settledWorld(DEPLOYED)
     const blueprint = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: parsed(DEPLOYED), policy: planned.policy }
-    for (const wanted of renderComponents(blueprint).flatMap(({ earlier = [] }) => earlier.at(-1)?.objects ?? [])) {
+    const before = renderComponents(blueprint).map((one) => renderEarlier(blueprint, one).at(-1))
+    for (const wanted of before.flatMap((one) => one?.objects ?? [])) {
       const { spec, metadata } = wanted as DeploymentView
       const found = planned.children.get(idOfObject(wanted)) as DeploymentView
       planned.children.set(idOfObject(wanted), { ...found, metadata, spec } as DeploymentView)
@@ -239,7 +240,8 @@ it('a pod keeps the variables with the Services of its namespace that earlier ve
   expect(podOf(planned)).toMatchObject({ enableServiceLinks: false })
   const reason = planWorkspace(planned.world, NOW).status.components?.find(({ name }) => name === 'demo-app')?.reason
   const blueprint = { workspace: { name: 'lab', uid: 'lab-uid' }, spec: parsed(DEPLOYED), policy: planned.policy }
-  const before = renderComponents(blueprint).find(({ name }) => name === 'demo-app')?.earlier?.[0]?.objects ?? []
+  const app = renderComponents(blueprint).find(({ name }) => name === 'demo-app')
+  const before = (app && renderEarlier(blueprint, app)[0]?.objects) ?? []
   for (const wanted of before) {
     const found = planned.children.get(idOfObject(wanted))
     planned.children.set(idOfObject(wanted), {

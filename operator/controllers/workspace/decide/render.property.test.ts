@@ -3,9 +3,9 @@ import { ApiObject } from 'cdk8s'
 import fc from 'fast-check'
 import { afterEach, expect, it, vi } from 'vitest'
 import { randomWorkspace } from '../../../../test/prepared/children/random-workspaces.ts'
-import { marked } from './as-wanted.ts'
-import { type Blueprint, idOfObject } from './component.ts'
-import { renderComponents } from './render.ts'
+import { marked, markOf } from './as-wanted.ts'
+import { type Blueprint, type Component, idOfObject } from './component.ts'
+import { asItStands, renderComponents, renderEarlier } from './render.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -33,10 +33,8 @@ it('everything that a workspace is made of comes out of a construct', () => {
       const owners = [{ kind: 'User' as const, name: 'somebody' }]
       const blueprint: Blueprint = { ...random, spec: { ...random.spec, owners }, policy: { ...policy, networkDriver } }
       const components = renderComponents(blueprint)
-      const objects = components.flatMap(({ objects: now, earlier = [] }) => [
-        ...now,
-        ...earlier.flatMap((one) => one.objects),
-      ])
+      const earlier = components.flatMap((one) => renderEarlier(blueprint, one))
+      const objects = [...components, ...earlier].flatMap((one) => one.objects)
       expect(objects.filter((one) => !made.has(JSON.stringify(one))).map(idOfObject)).toEqual([])
       for (const { kind } of objects) kinds.add(kind)
     }),
@@ -45,4 +43,23 @@ it('everything that a workspace is made of comes out of a construct', () => {
     ...['ConfigMap', 'Deployment', 'Namespace', 'NetworkAttachmentDefinition', 'NetworkPolicy', 'PersistentVolume'],
     ...['PersistentVolumeClaim', 'ResourceQuota', 'RoleBinding', 'Secret', 'Service', 'VirtualMachine'],
   ])
+})
+
+it('whatever an earlier version made of a component is kept', () => {
+  let kept = 0
+  fc.assert(
+    fc.property(randomWorkspace, fc.constantFrom('bridge', 'ovn-layer2'), (random, networkDriver) => {
+      const blueprint: Blueprint = { ...random, policy: { ...POLICY_DEFAULTS, networkDriver } }
+      const earlierOf = (component: Component) => renderEarlier(blueprint, component)
+      for (const component of renderComponents(blueprint))
+        for (const { objects } of earlierOf(component)) {
+          const children = new Map(objects.map((one) => [idOfObject(one), one]))
+          const stands = asItStands(component, children, earlierOf)
+          // What has the same mark in both need not be there.
+          expect(stands.objects.map(markOf)).toEqual(expect.arrayContaining(objects.map(markOf)))
+          kept += stands === component ? 0 : 1
+        }
+    }),
+  )
+  expect(kept).toBeGreaterThan(100)
 })

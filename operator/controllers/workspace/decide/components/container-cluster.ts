@@ -59,8 +59,7 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
   uses: ['Secret', 'Network', 'Volume', 'Ansible'],
   children: (blueprint) =>
     (blueprint.spec.containerClusters ?? []).map((cluster): Component => {
-      const { networkDriver: driver, workspaceQuota: quota } = blueprint.policy
-      const props = { ...blueprint, cluster, driver, quota }
+      const props = propsOf(blueprint, cluster)
       const warnings = clusterWarnings(props)
       return {
         kind: KIND,
@@ -76,12 +75,15 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
           ...warnings,
           ...podOverrideWarnings(props),
           ...dependencyWarnings(blueprint.spec, cluster.name),
-          ...placementWarnings(blueprint.spec, cluster, driver),
+          ...placementWarnings(blueprint.spec, cluster, props.driver),
         ]),
-        earlier: earlierRenderings(blueprint, props),
         ...(heldByPolicy(cluster, blueprint) ?? heldByDeploy(cluster)),
       }
     }),
+  earlier: (blueprint, { name }) => {
+    const cluster = blueprint.spec.containerClusters?.find((one) => one.name === name)
+    return cluster === undefined ? [] : earlierRenderings(blueprint, propsOf(blueprint, cluster))
+  },
   unchangeable: ({ spec, ...world }, { name }) => {
     const cluster = clusterOf({ spec }, name)
     return refusedMove({ ...world, spec }, cluster?.interfaces, world.children.get(idOf(DEPLOYMENT.kind, name)))
@@ -94,6 +96,11 @@ export const CONTAINER_CLUSTER_KIND: ComponentKind = {
     const { touch, remove, requeue } = judgePlacement(world, name, now) ?? {}
     return { touch, remove, requeue }
   },
+}
+
+function propsOf(blueprint: Blueprint, cluster: WorkspaceContainerCluster): ContainerClusterProps {
+  const { networkDriver: driver, workspaceQuota: quota } = blueprint.policy
+  return { ...blueprint, cluster, driver, quota }
 }
 
 /** A way in which a container cluster may have been rendered, and what such a one lacks. */
