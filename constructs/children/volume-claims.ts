@@ -84,7 +84,7 @@ export function volumeClaimsText(claims: VolumeClaims): string {
   return JSON.stringify(Object.fromEntries(claims))
 }
 
-function recordIn(text = ''): object {
+function recordIn(text = '{}'): object {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : {}
