@@ -1,3 +1,5 @@
+import { memoizedLately } from '../schema/memoized.ts'
+
 /** An IPv4 or IPv6 address as a number. */
 export interface IpAddress {
   /** 4 for IPv4, 6 for IPv6. */
@@ -12,6 +14,10 @@ export interface IpPrefix extends IpAddress {
   readonly length: number
 }
 
+/** How many texts are parsed once: rules, renderings and warnings of a workspace ask for each of its addresses again and again. */
+const TEXTS = 1024
+/** Characters of the longest text that is one: IPv6 with an IPv4 address in it and a length. */
+const LONGEST = '0000:0000:0000:0000:0000:0000:255.255.255.255/128'.length
 const BITS = { 4: 32, 6: 128 } as const
 const OCTET = /^(0|[1-9][0-9]{0,2})$/
 const HEX_GROUP = /^[0-9a-fA-F]{1,4}$/
@@ -22,20 +28,28 @@ const LENGTH = /^(0|[1-9][0-9]{0,2})$/
  * everything else.
  */
 export function parseIp(text: string): IpAddress | undefined {
+  return text.length > LONGEST ? undefined : knownIp(text)
+}
+
+const knownIp = memoizedLately(TEXTS, (text: string): IpAddress | undefined => {
   if (!text.includes(':')) return parseIpv4(text)
   const value = parseIpv6(text)
   if (value === undefined || value >> BigInt(32) === BigInt(0xffff)) return undefined
   return { family: 6, value }
-}
+})
 
 /** Parses what `cidr()` in the CEL of the API server accepts: an address, a slash and a decimal length. Returns undefined for everything else. */
 export function parseCidr(text: string): IpPrefix | undefined {
+  return text.length > LONGEST ? undefined : knownCidr(text)
+}
+
+const knownCidr = memoizedLately(TEXTS, (text: string): IpPrefix | undefined => {
   const slash = text.lastIndexOf('/')
   const address = slash < 0 ? undefined : parseIp(text.slice(0, slash))
   const length = text.slice(slash + 1)
   if (address === undefined || !LENGTH.test(length) || Number(length) > BITS[address.family]) return undefined
   return { ...address, length: Number(length) }
-}
+})
 
 /** Returns the canonical form of an address: IPv6 in lower case, with the longest run of zeros left out. */
 export function ipText({ family, value }: IpAddress): string {

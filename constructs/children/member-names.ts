@@ -1,5 +1,6 @@
 import { DNS_SUBDOMAIN } from '../api/shared.ts'
 import type { WorkspaceContainerCluster, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
+import { memoized } from '../schema/memoized.ts'
 
 export type WorkspaceMember = WorkspaceVm | WorkspaceContainerCluster
 type Named = Pick<WorkspaceMember, 'name' | 'aliases'>
@@ -9,15 +10,8 @@ export function membersOf({ vms = [], containerClusters = [] }: Members): readon
   return [...vms, ...containerClusters]
 }
 
-/** Each member asks for them, for its file and for its warnings. */
-const known = new WeakMap<Members, MemberNames>()
-
-/** Returns who is known by which names in a spec. */
-export function memberNamesIn(spec: Members): MemberNames {
-  const names = known.get(spec) ?? new MemberNames(spec)
-  known.set(spec, names)
-  return names
-}
+/** Returns who is known by which names in a spec. Each member asks for that, for its file and for its warnings. */
+export const memberNamesIn = memoized((spec: Members) => new MemberNames(spec))
 
 /** These are names of the host itself, in every hosts file. */
 export const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', 'ip6-localhost', 'ip6-loopback'])

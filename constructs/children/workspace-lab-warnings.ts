@@ -11,6 +11,7 @@ import type {
 } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
 import { asksForInternet } from '../api/workspace-internet-access.ts'
+import { memoized } from '../schema/memoized.ts'
 import { membersOf, type WorkspaceMember } from './member-names.ts'
 import { messagesOf, remarks, type SpecRemark } from './spec-remark.ts'
 import { routesOf } from './workspace-network.ts'
@@ -144,15 +145,7 @@ interface OnNetwork {
 
 const NOBODY: OnNetwork = { owners: new Map(), isOpen: false }
 /** Each network asks for it, for each address. */
-const known = new WeakMap<WorkspaceSpec, ReadonlyMap<string, OnNetwork>>()
-
-function onNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
-  const found = known.get(spec) ?? findOnNetworks(spec)
-  known.set(spec, found)
-  return found
-}
-
-function findOnNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
+const onNetworks = memoized((spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> => {
   const found = new Map<string, OnNetwork>()
   for (const member of membersOf(spec))
     for (const nic of member.interfaces ?? []) {
@@ -166,7 +159,7 @@ function findOnNetworks(spec: WorkspaceSpec): ReadonlyMap<string, OnNetwork> {
       }
     }
   return found
-}
+})
 
 /**
  * Returns which networks of a member have addresses in common. Networks that no member is on together may have them: a lab may have two sites with
@@ -234,13 +227,9 @@ export function unusedVolumeWarnings(spec: WorkspaceSpec, { name }: Pick<Workspa
 }
 
 /** Each volume that nobody mounts asks for it. */
-const overridesTexts = new WeakMap<WorkspaceSpec, string>()
-
-function overridesText(spec: WorkspaceSpec): string {
-  const text = overridesTexts.get(spec) ?? JSON.stringify(membersOf(spec).map(({ overrides }) => overrides))
-  overridesTexts.set(spec, text)
-  return text
-}
+const overridesText = memoized((spec: WorkspaceSpec) =>
+  JSON.stringify(membersOf(spec).map(({ overrides }) => overrides)),
+)
 
 /**
  * Returns which other container cluster must be on the same node, and says another one. On Linux bridges of a node, all pods of a workspace are on one.

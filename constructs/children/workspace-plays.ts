@@ -16,6 +16,7 @@ import type { NetworkDriver } from '../api/policy.ts'
 import { ROOT, safeLogin } from '../api/virtual-machine-logins.ts'
 import type { WorkspaceNetwork, WorkspaceSpec, WorkspaceVm } from '../api/workspace.ts'
 import { PLAY_TIMEOUT_MS, PLAYS, type Play } from '../api/workspace-ansible.ts'
+import { memoized } from '../schema/memoized.ts'
 import { ansibleYaml } from './ansible-yaml.ts'
 import { withMacAddresses } from './mac-address.ts'
 import { type NodeGroupAffinity, sameNodeAs } from './node-group.ts'
@@ -417,22 +418,13 @@ export function freePlayAddress(
   return undefined
 }
 
-/** They are asked for of each machine, in each plan. */
-const known = new WeakMap<WorkspaceSpec, ReadonlySet<string>>()
-
-/** Returns all addresses that a spec gives to members, or names, without their prefix lengths. */
-function addressesIn(spec: WorkspaceSpec): ReadonlySet<string> {
-  const addresses = known.get(spec) ?? new Set(allAddressesIn(spec))
-  known.set(spec, addresses)
-  return addresses
-}
-
-function allAddressesIn({ vms = [], containerClusters = [], networks = [] }: WorkspaceSpec): string[] {
+/** Returns all addresses that a spec gives to members, or names, without their prefix lengths. They are asked for of each machine, in each plan. */
+const addressesIn = memoized(({ vms = [], containerClusters = [], networks = [] }: WorkspaceSpec) => {
   const own = [...vms, ...containerClusters].flatMap(({ interfaces = [] }) => interfaces.flatMap(staticAddresses))
   const named = networks.flatMap(({ rangeGateway, routes = [], nameservers }) => [
     ...(rangeGateway === undefined ? [] : [rangeGateway]),
     ...routes.map(({ nextHopIpAddress }) => nextHopIpAddress),
     ...(nameservers?.addresses ?? []),
   ])
-  return [...own, ...named].map(plainAddress)
-}
+  return new Set([...own, ...named].map(plainAddress))
+})

@@ -3,6 +3,7 @@ import { isInNetwork, networkOf, parseCidr, parseIp, prefixText } from '../api/i
 import type { NetworkDriver } from '../api/policy.ts'
 import type { WorkspaceContainerCluster, WorkspaceNetwork, WorkspaceSpec } from '../api/workspace.ts'
 import { cidrsOf } from '../api/workspace-cidrs.ts'
+import { memoized } from '../schema/memoized.ts'
 import { type StaticRoute, usableRoutes } from './cloud-init-network-data.ts'
 import { withMacAddresses } from './mac-address.ts'
 import { renderOne } from './rendered-object.ts'
@@ -12,6 +13,7 @@ import {
   isDefaultRoute,
   type NetworkAttachmentDefinitionObject,
   NetworkDefinition,
+  type NetworkDefinitionProps,
   type NetworksOfBefore,
   podConfig,
   podNetworkName,
@@ -99,14 +101,10 @@ interface Attachment {
  */
 export function podNetworks(props: PodNetworkProps): PodNetwork[] {
   const { workspace, driver } = props
-  return attachmentsOf(props).map((attachment, at) => {
-    const { network, addresses, macAddress, settings, gateways } = attachment
+  return networksOfPod(props).map(({ network, addresses, macAddress, settings, gateways, own }, at) => {
     const [namespace = workspace.name, name] = settings?.attach?.split('/') ?? []
     return {
-      name:
-        name ??
-        ownDefinition(props, attachment)?.metadata.name ??
-        podNetworkName(network, driver, addresses.length > 0),
+      name: name ?? own?.name ?? podNetworkName(network, driver, addresses.length > 0),
       namespace,
       ...(addresses.length > 0 && { ips: addresses }),
       mac: macAddress,
@@ -118,7 +116,11 @@ export function podNetworks(props: PodNetworkProps): PodNetwork[] {
 
 /** Returns the networks that are for this container cluster alone: those that give its pod a default route, or routes that not all pods can have. */
 export function renderClusterNetworks(props: PodNetworkProps): NetworkAttachmentDefinitionObject[] {
-  return attachmentsOf(props).flatMap((attachment) => ownDefinition(props, attachment) ?? [])
+  const { workspace } = props
+  const definitions = networksOfPod(props).flatMap(({ own }) => own ?? [])
+  return definitions.map(({ name, config }) =>
+    renderOne((chart) => new NetworkDefinition(chart, name, { workspace, name, config })),
+  )
 }
 
 /**
@@ -134,8 +136,8 @@ export function isDefaultRouteLeftOut(props: PodNetworkProps): boolean {
   return isConfigured(props) && hasHostPort(props.cluster) && attachmentsOf(props).some(hasGateway)
 }
 
-/** Returns the interfaces of a pod, with the default routes that it uses of their networks. */
-export function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): Attachment[] {
+/** Returns the interfaces of a pod, with the default routes that it uses of their networks. What renders the cluster and what warns of it ask for them. */
+export const attachmentsOf = memoized(({ workspace, spec, cluster }: PodNetworkProps): readonly Attachment[] => {
   const networks = new Map((spec.networks ?? []).map((network) => [network.name, network]))
   const interfaces = withMacAddresses(workspace.uid, cluster.name, cluster.interfaces ?? [])
   const families = new Set<Family>()
@@ -152,17 +154,25 @@ export function attachmentsOf({ workspace, spec, cluster }: PodNetworkProps): At
     })
     return { network: each.network, macAddress: each.macAddress, addresses: staticAddresses(each), settings, gateways }
   })
-}
+})
 
-function ownDefinition(props: PodNetworkProps, attachment: Attachment): NetworkAttachmentDefinitionObject | undefined {
+/** The definitions are rendered, and their names are in the pod. */
+const networksOfPod = memoized((props: PodNetworkProps) =>
+  attachmentsOf(props).map((attachment) => ({ ...attachment, own: ownDefinition(props, attachment) })),
+)
+
+/** Returns what the NetworkAttachmentDefinition is made of that a pod has for itself. */
+function ownDefinition(
+  props: PodNetworkProps,
+  attachment: Attachment,
+): Pick<NetworkDefinitionProps, 'name' | 'config'> | undefined {
   const { workspace, cluster, networksOfBefore } = props
   const { settings } = attachment
   if (!isConfigured(props) || settings === undefined) return undefined
   if (!hasGateway(attachment) && !hasOwnRoutes(props, settings, attachment)) return undefined
   const routes = allRoutes(props, settings, attachment)
   const config = podConfig({ workspace, network: settings, networksOfBefore }, routes)
-  const name = clusterNetworkName(settings.name, cluster.name, config)
-  return renderOne((chart) => new NetworkDefinition(chart, name, { workspace, name, config }))
+  return { name: clusterNetworkName(settings.name, cluster.name, config), config }
 }
 
 function hasOwnRoutes(

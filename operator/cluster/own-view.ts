@@ -1,5 +1,6 @@
 import type { SpecProblem } from '@open-terrain/constructs/operator'
-import { memoized, withKnownSpec } from '../base/memoized.ts'
+import { memoized } from '@open-terrain/constructs/operator'
+import { isSame } from '../base/equality.ts'
 import { grouped } from '../base/messages.ts'
 import { groupOf, type KubeObject, keyOf, type ResourceType } from '../kube/kube-object.ts'
 import type { CacheBudget } from '../runtime/cache-budget.ts'
@@ -172,4 +173,9 @@ export function ownKind<View extends OwnView, Spec>(options: OwnKindOptions<View
       if (withoutRoom !== undefined) store.onChange(releaseGone(budget))
     },
   }
+}
+
+/** Returns the object with its earlier spec if both are equal, so that memoized results of the spec stay valid while only the status changes. */
+function withKnownSpec<T extends { readonly spec: unknown }>(object: T, before: T | undefined): T {
+  return before !== undefined && isSame(before.spec, object.spec) ? { ...object, spec: before.spec } : object
 }

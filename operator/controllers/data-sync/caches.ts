@@ -4,10 +4,10 @@ import {
   dataSync,
   dataSyncImageName,
   type ImageTriple,
+  memoized,
   parseDataSyncSpec,
   triplesIn,
 } from '@open-terrain/constructs/operator'
-import { memoized } from '../../base/memoized.ts'
 import { BY_NAMESPACE, byNamespace } from '../../cluster/caches.ts'
 import { nameIn, namesAmong, ownKind } from '../../cluster/own-view.ts'
 import type { ImageView } from '../../images/image-view.ts'

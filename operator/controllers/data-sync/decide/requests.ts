@@ -1,6 +1,5 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { shortHash } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../base/memoized.ts'
+import { memoized, shortHash } from '@open-terrain/constructs/operator'
 import { compareTexts } from '../../../base/messages.ts'
 import type { Wish } from '../world.ts'
 

@@ -1,4 +1,4 @@
-import { memoized } from '../../../base/memoized.ts'
+import { memoized } from '@open-terrain/constructs/operator'
 import { canBeFilled, claimOwning, type ImporterCaches, remainsOf } from '../../../cluster/importers.ts'
 import { isChildOf } from '../../../cluster/ownership.ts'
 import { isAlive, type PodView } from '../../../cluster/views.ts'

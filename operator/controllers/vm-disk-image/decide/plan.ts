@@ -4,6 +4,7 @@ import {
   childName,
   FINALIZERS,
   type ImageRef,
+  memoizedLately,
   problemsText,
   type Reason,
   renderDataSource,
@@ -12,7 +13,6 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
-import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { firstFew, redactUrls } from '../../../base/messages.ts'
 import { fromTime, toTime } from '../../../base/time.ts'
 import { CLONE_SOURCES } from '../../../cluster/clone-sources.ts'
@@ -60,7 +60,7 @@ import {
 } from './situation.ts'
 import { type ImageSummary, imageEventsBetween, OUT_OF_QUEUE, withImageSummary } from './status.ts'
 import { PAUSED_WITH_SLOT } from './status-throttle.ts'
-import { originOf, type Target } from './target.ts'
+import { AT_WORK, originOf, type Target } from './target.ts'
 
 /**
  * ```

@@ -2,6 +2,7 @@ import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   type Attempt,
   MANAGER,
+  memoizedLately,
   REQUESTER_MAX,
   type Reason,
   VM_DISK_IMAGE_CONDITIONS as TYPE,
@@ -10,7 +11,6 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
-import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { redactUrls } from '../../../base/messages.ts'
 import { toTime } from '../../../base/time.ts'
 import { hasLostVolume } from '../../../cluster/views.ts'
@@ -29,6 +29,7 @@ import type { EventNote } from '../../../runtime/event-recorder.ts'
 import { courseConditions, reasonOf } from '../../../runtime/summary.ts'
 import { type ImageWorld, isRecorded } from '../world.ts'
 import type { SayingOnAdoption } from './judge-adoption.ts'
+import { AT_WORK } from './target.ts'
 
 /** The state of an image, in the words that people read. */
 export interface ImageSummary {

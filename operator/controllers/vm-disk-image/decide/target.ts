@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
 import {
   childName,
+  memoizedLately,
   type ParsedSpec,
   type Policy,
   type Reason,
@@ -11,7 +12,6 @@ import {
   type VMDiskImageStatus,
 } from '@open-terrain/constructs/operator'
 import { withoutUndefined } from '../../../base/equality.ts'
-import { AT_WORK, memoizedLately } from '../../../base/memoized.ts'
 import { budgetKeyOf } from '../../../images/decide/image-content.ts'
 import { DEFAULT_KEYS } from '../../../images/decide/image-meaning.ts'
 import { type ImageView, parsedImageSpec } from '../../../images/image-view.ts'
@@ -24,6 +24,9 @@ export type Target = Readonly<ReturnType<typeof resolveTarget>>
 export type ResolvedSpec =
   | (Extract<ParsedSpec, { ok: true }> & { readonly target: Target })
   | Exclude<ParsedSpec, { ok: true }>
+
+/** How many images may be in work at the same time, with many to spare: each is reconciled a few times in a row, and then not for hours. */
+export const AT_WORK = 128
 
 const resolvedFor = memoizedLately(AT_WORK, (image: ImageView) =>
   memoizedLately(1, (policy: Policy): ResolvedSpec => {

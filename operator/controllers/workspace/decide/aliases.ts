@@ -1,10 +1,10 @@
 import {
   memberNamesIn,
+  memoized,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
 import { heldBack, isToBegin, type Judged } from './judge.ts'

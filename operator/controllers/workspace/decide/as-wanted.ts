@@ -1,7 +1,12 @@
 import { ANNOTATIONS } from '@open-terrain/constructs'
-import { isSameAmount, shortHash, type VirtualMachineSpec, virtualMachine } from '@open-terrain/constructs/operator'
+import {
+  isSameAmount,
+  memoized,
+  shortHash,
+  type VirtualMachineSpec,
+  virtualMachine,
+} from '@open-terrain/constructs/operator'
 import { isRecord, isSame } from '../../../base/equality.ts'
-import { memoized } from '../../../base/memoized.ts'
 import type { KubeObject } from '../../../kube/kube-object.ts'
 import { CONFIG_MAP } from '../../../kube/resource-types.ts'
 import { fingerprints } from '../child-views.ts'

@@ -1,11 +1,11 @@
 import {
+  memoized,
   type NetworkDriver,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   wrongDependency,
 } from '@open-terrain/constructs/operator'
 import { isSame } from '../../../base/equality.ts'
-import { memoized } from '../../../base/memoized.ts'
 import type { WorkspaceWorld } from '../world.ts'
 import { componentFailed, idOf } from './component.ts'
 import { heldBack, isToBegin, type Judged, waitingFor } from './judge.ts'

@@ -2,11 +2,11 @@ import {
   type ExpiryAction,
   type ExpirySource,
   formatDuration,
+  memoized,
   type ParsedWorkspaceSpec,
   parseDuration,
   type WorkspaceStatus,
 } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../base/memoized.ts'
 import { fromTime, toShortTime, toTime } from '../../../base/time.ts'
 import { isTerminating } from '../../../kube/kube-object.ts'
 import type { EventNote } from '../../../runtime/event-recorder.ts'

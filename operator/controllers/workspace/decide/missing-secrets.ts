@@ -2,11 +2,11 @@ import {
   containersOf,
   hasPlays,
   isCopiedSecret,
+  memoized,
   type WorkspaceContainerCluster,
   type WorkspaceSpec,
   type WorkspaceVm,
 } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../base/memoized.ts'
 import {
   type AskedKey,
   type AwaitedSecret,

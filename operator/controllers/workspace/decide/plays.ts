@@ -3,6 +3,7 @@ import {
   areMounted,
   freePlayAddress,
   isHalted,
+  memoized,
   PLAY_MESSAGE_MAX,
   type Play,
   type PlayRecord,
@@ -18,7 +19,6 @@ import {
   type WorkspaceVm,
   whyNotPlayable,
 } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../base/memoized.ts'
 import { cutTo } from '../../../base/messages.ts'
 import { withoutSecretsOf } from '../../../base/secrets-of.ts'
 import { isTerminating, type KubeObject } from '../../../kube/kube-object.ts'

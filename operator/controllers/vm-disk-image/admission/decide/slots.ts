@@ -1,5 +1,4 @@
-import { childName, vmDiskImage } from '@open-terrain/constructs/operator'
-import { memoized } from '../../../../base/memoized.ts'
+import { childName, memoized, vmDiskImage } from '@open-terrain/constructs/operator'
 import type { Owner } from '../../../../cluster/ownership.ts'
 import { keyOf } from '../../../../kube/kube-object.ts'
 import type { Start } from '../../decide/image-plan.ts'

@@ -1,5 +1,3 @@
-import { isSame } from './equality.ts'
-
 /** Returns `work` with its result memoized per object: a cache returns the same object until it changes. */
 export function memoized<V, T>(work: (value: V) => T): (value: V) => T {
   const results = new WeakMap<object, { readonly result: T }>()
@@ -12,9 +10,6 @@ export function memoized<V, T>(work: (value: V) => T): (value: V) => T {
     return result
   }
 }
-
-/** How many objects may be in work at the same time, with many to spare: each is reconciled a few times in a row, and then not for hours. */
-export const AT_WORK = 128
 
 /**
  * Returns `work` with its last results, of at most `most` arguments. For results that would take too much memory if each object in a cache had one.
@@ -36,9 +31,4 @@ export function memoizedLately<V, T>(
     if (results.size > most) results.delete(results.keys().next().value)
     return result
   }
-}
-
-/** Returns the object with its earlier spec if both are equal, so that memoized results of the spec stay valid while only the status changes. */
-export function withKnownSpec<T extends { readonly spec: unknown }>(object: T, before: T | undefined): T {
-  return before !== undefined && isSame(before.spec, object.spec) ? { ...object, spec: before.spec } : object
 }
